@@ -1,0 +1,43 @@
+"""skrank: scikit-learn for rankings.
+
+Rankings are the rows of a rank matrix ``X`` of shape (n_samples, n_items): ``X[s, i]`` is the rank that ranking ``s``
+gives item ``i``; lower is preferred, equal values are ties, NaN is missing.
+"""
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+_rooms = (
+    "datasets",
+    "inspection",
+    "kernel_approximation",
+    "kernels",
+    "linear_model",
+    "manifold",
+    "metrics",
+    "mixture",
+    "preprocessing",
+    "stats",
+)
+_estimators = {
+    "LandmarkOrdinalEmbedding": "manifold",
+    "MallowsMixture": "mixture",
+    "PartialRankingKernel": "kernels",
+    "SeparatedMallowsMixture": "mixture",
+}
+
+__all__ = [*_rooms, *_estimators]
+
+
+def __dir__():
+    return [*__all__, "__version__"]
+
+
+def __getattr__(name):
+    # Rooms are imported when they are first asked for, as in scikit-learn: `import skrank` stays cheap.
+    if name in _rooms:
+        return import_module(f"skrank.{name}")
+    if name in _estimators:
+        return getattr(import_module(f"skrank.{_estimators[name]}"), name)
+    raise AttributeError(f"module 'skrank' has no attribute {name!r}")

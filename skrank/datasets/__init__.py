@@ -1,0 +1,1 @@
+"""Embedded data, readers and writers of ranking files, and generators."""

@@ -1,0 +1,1 @@
+"""Displays that plot rankings and fitted estimators."""

@@ -1,0 +1,1 @@
+"""Explicit feature maps that approximate kernels on rankings."""

@@ -1,0 +1,1 @@
+"""Kernels on full and partial rankings."""

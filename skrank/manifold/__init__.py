@@ -1,0 +1,1 @@
+"""Ordinal embedding: coordinates from triplet comparisons."""

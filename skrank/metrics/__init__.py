@@ -1,0 +1,1 @@
+"""Distances between rankings and scores of what was learned from them."""

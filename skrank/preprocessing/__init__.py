@@ -1,0 +1,1 @@
+"""Between orderings, top-k lists, scores, pairwise wins and rank matrices."""

@@ -1,0 +1,1 @@
+"""The Mallows distribution, consensus rankings and two-sample tests."""
