@@ -1,0 +1,180 @@
+"""The Mallows model: q-factorials and distance tables, and sampling of full rankings.
+
+Under dispersion phi = exp(-nu) a full ranking at Kendall distance d from the center has probability phi^d / [n]_phi!,
+where [n]_q! = prod_j (1 + q + ... + q^(j-1)). Everything here is in terms of nu >= 0: nu = 0 is uniform, nu = inf puts
+all mass on the center. Full rankings are 0-based positions, ``positions[..., i]`` the place of item i.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+
+from skrank._rankings import MISSING, bucket_places
+
+
+# ---------------------------------------------------------------- tables
+def log_q_factorial(n_items, nu):
+    """``log [m]_q!`` with q = exp(-nu), for m = 0, ..., n_items.
+
+    Parameters
+    ----------
+    n_items : int
+    nu : float or ndarray, not negative
+
+    Returns
+    -------
+    table : ndarray of shape nu.shape + (n_items + 1,)
+    """
+    nu = np.asarray(nu, float)[..., None]
+    j = np.arange(1, n_items + 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(nu == 0, np.log(j), np.log(np.expm1(-j * nu) / np.expm1(-nu)))
+    return _cumulative(terms)
+
+
+def mean_distance(n_items, nu):
+    """Expected Kendall distance from the center of a Mallows ranking of m = 0, ..., n_items items.
+
+    It is minus the derivative of `log_q_factorial` in nu: sum_j (1/(e^nu - 1) - j/(e^(j nu) - 1)).
+
+    Returns
+    -------
+    table : ndarray of shape nu.shape + (n_items + 1,)
+    """
+    nu = np.asarray(nu, float)[..., None]
+    j = np.arange(1, n_items + 1)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        closed = 1 / np.expm1(nu) - j / np.expm1(j * nu)
+        # Two terms near 1/nu cancel where j nu is small; the Taylor series does not.
+        series = (j - 1) / 2 - (j**2 - 1) * nu / 12 + (j**4 - 1.0) * nu**3 / 720
+    return _cumulative(np.where(j * nu < 0.02, series, closed))
+
+
+def _cumulative(terms):
+    table = np.zeros((*terms.shape[:-1], terms.shape[-1] + 1))
+    np.cumsum(terms, axis=-1, out=table[..., 1:])
+    return table
+
+
+# Dispersions at which mean distances are tabulated, dense at both ends of [0, 1].
+DISPERSION_GRID = np.unique(
+    np.concatenate([[0.0], np.geomspace(1e-6, 0.5, 600), 1 - np.geomspace(0.5, 1e-7, 1200), [1.0]])
+)
+
+
+@lru_cache(maxsize=64)
+def mean_distance_grid(n_items):
+    """`mean_distance` at every dispersion of ``DISPERSION_GRID``, shape (n_grid, n_items + 1), read-only."""
+    with np.errstate(divide="ignore"):
+        table = mean_distance(n_items, -np.log(DISPERSION_GRID))
+    table.flags.writeable = False
+    return table
+
+
+def dispersion_from_mean_distance(n_items, distance):
+    """The dispersion phi in [0, 1] whose expected distance is the given one (the moment equation).
+
+    Distances at or above that of the uniform distribution, n (n - 1) / 4, give 1.
+    """
+    return np.interp(distance, mean_distance_grid(n_items)[:, n_items], DISPERSION_GRID)
+
+
+# ---------------------------------------------------------------- sampling from the model
+def sample_mallows(centers, nu, rng, ranks=None):
+    """Draw full rankings from Mallows models by repeated insertion, one for each row.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (n_samples, n_items)
+        Positions under each row's center, a full ranking.
+    nu : float or ndarray of shape (n_samples,)
+        Concentration -log(phi) of each row.
+    rng : numpy.random.Generator
+    ranks : ndarray of shape (n_samples, n_items), default=None
+        Bucket orders without missing items. If given, each draw is conditioned on being consistent with its row: an
+        independent Mallows model inside each bucket.
+
+    Returns
+    -------
+    positions : ndarray of shape (n_samples, n_items), of the smallest signed integer type
+    """
+    n_samples, n_items = centers.shape
+    if ranks is None:
+        order = np.argsort(centers, axis=1, kind="stable")
+        limits = np.broadcast_to(np.arange(n_items), centers.shape)
+    else:
+        order = np.argsort(ranks.astype(np.int64) * n_items + centers, axis=1, kind="stable")
+        first, _ = bucket_places(ranks)
+        limits = np.arange(n_items) - np.take_along_axis(first, order, axis=1)
+    displacements = truncated_geometric(limits, np.reshape(nu, (-1, 1)), rng.random(centers.shape))
+    positions = np.empty((n_samples, n_items), np.min_scalar_type(-n_items))
+    np.put_along_axis(positions, order, positions_from_insertions(displacements), axis=1)
+    return positions
+
+
+def truncated_geometric(limits, nu, uniform):
+    """V in 0, ..., limit with P(V = v) proportional to exp(-nu v), from uniform numbers in [0, 1) by inversion."""
+    n_values = limits + 1.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        geometric = -np.log1p(uniform * np.expm1(-nu * n_values)) / nu
+        values = np.where(nu == 0, uniform * n_values, geometric)
+    # Rounding can reach the limit + 1 from below; nu = inf gives 0 / inf = 0.
+    return np.minimum(np.floor(values), limits).astype(np.intp)
+
+
+def positions_from_insertions(displacements):
+    """Positions of items inserted one after another, item t above the ``displacements[:, t]`` last ones so far."""
+    n_samples, n_items = displacements.shape
+    # Item-major: each step is a few passes over contiguous rows.
+    positions = np.empty((n_items, n_samples), np.min_scalar_type(-max(n_items, 1)))
+    for t in range(n_items):
+        place = (t - displacements[:, t]).astype(positions.dtype)
+        earlier = positions[:t]
+        earlier += earlier >= place
+        positions[t] = place
+    return positions.T
+
+
+# ---------------------------------------------------------------- uniform sampling consistent with partial rankings
+def uniform_positions(words):
+    """Uniformly random full rankings from random uint64 words, ranked along the last axis."""
+    return np.argsort(np.argsort(words, axis=-1), axis=-1)
+
+
+def settle(ranks, positions):
+    """Let the ranked items share the positions they have in the order of their buckets.
+
+    Inside a bucket items keep their relative order, missing items keep their positions. Of uniformly random positions
+    this makes a uniformly random full ranking consistent with `ranks`; of mirrored ones (`mirror`), its antithetic.
+
+    Parameters
+    ----------
+    ranks : ndarray of shape (n_samples, n_items)
+        Densified rankings.
+    positions : ndarray of shape (n_samples, ..., n_items)
+        Full rankings, any number of them for each row of `ranks`.
+
+    Returns
+    -------
+    positions : ndarray of the shape of `positions`
+    """
+    n_items = ranks.shape[-1]
+    ranks = ranks.reshape(len(ranks), *[1] * (positions.ndim - 2), n_items).astype(np.int64)
+    missing = ranks == MISSING
+    # Missing items sort last in both tables, in the same order: each of them gets back its own position.
+    items = np.argsort(np.where(missing, n_items, ranks) * n_items + positions, axis=-1)
+    shared = np.sort(np.where(missing, n_items + positions, positions), axis=-1)
+    shared[shared >= n_items] -= n_items
+    settled = np.empty_like(shared)
+    np.put_along_axis(settled, items, shared, axis=-1)
+    return settled
+
+
+def mirror(ranks, positions):
+    """The mirror involution: antithetic full rankings that are consistent with the same partial rankings.
+
+    All positions are mirrored, p -> n - 1 - p, then the ranked items share theirs in bucket order again, the order
+    inside each bucket reversed. It maps the consistent rankings onto themselves and is its own inverse, so it keeps the
+    uniform distribution; without missing items it gives the consistent ranking farthest in Kendall distance.
+    """
+    return settle(ranks, ranks.shape[-1] - 1 - positions)

@@ -1,0 +1,325 @@
+"""The rank matrix: validation, the densified form, aggregation, and the pair signs everything else is computed from.
+
+This is the only module that touches NaN and ties by hand. Everywhere else a set of rankings is its *densified* form: a
+2-d array of small signed integers in which ``ranks[s, i]`` is the 0-based number of the bucket that ranking ``s`` puts
+item ``i`` in (0 is the most preferred bucket, numbers have no gaps) and ``MISSING`` = -1 where it says nothing of it.
+Beware of overflow: at most 128 items give int8, so cast before sums and products.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils import check_array, gen_batches
+from sklearn.utils._chunking import get_chunk_n_rows
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+MISSING = -1
+
+
+# ---------------------------------------------------------------- validation
+def check_rankings(X, *, estimator=None, reset=True, input_name="X", allow_missing=True, allow_ties=True, remedy=None):
+    """Validate a rank matrix and return its densified form.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_items)
+        Any finite real numbers, lower is preferred, equal values are ties, NaN (or ``pandas.NA``) is missing.
+    estimator : estimator, default=None
+        If given, its ``n_features_in_`` and ``feature_names_in_`` are set (`reset=True`) or checked.
+    reset : bool, default=True
+        See `estimator`.
+    input_name : str, default="X"
+        The argument's name in error messages.
+    allow_missing, allow_ties : bool, default=True
+        Whether missing and tied items are accepted.
+    remedy : str, default=None
+        What to do where they are not: the end of that error's message.
+
+    Returns
+    -------
+    ranks : ndarray of shape (n_samples, n_items)
+        Signed integers, C-contiguous.
+
+    Raises
+    ------
+    ValueError
+        If X is not 2-d, is empty, holds infinities, or labels instead of numbers; names the row.
+    """
+    options = {"dtype": "numeric", "ensure_all_finite": False}
+    try:
+        if estimator is None:
+            values = check_array(X, input_name=input_name, **options)
+        else:
+            values = validate_data(estimator, X, reset=reset, **options)
+    except ValueError as error:
+        if "could not convert string" in str(error) or "bytes/strings" in str(error):
+            raise ValueError(
+                f"{input_name} holds labels where a rank matrix is expected ({error}). If its rows list items, best "
+                "first, convert them with skrank.preprocessing.ranks_from_orderings or OrderingEncoder."
+            ) from error
+        raise
+    if values.dtype.kind == "b":
+        values = values.astype(np.uint8)
+    elif values.dtype.kind == "f":
+        _refuse_infinite(values, input_name)
+    ranks = densify(values)
+    if not allow_missing and has_missing(ranks):
+        row, item = np.argwhere(ranks == MISSING)[0]
+        raise ValueError(
+            f"{input_name}[{row}, {item}] is NaN (missing), but rankings without gaps are needed here."
+            + (f" {remedy}" if remedy else "")
+        )
+    if not allow_ties:
+        tied = rows_with_ties(ranks)
+        if tied.any():
+            row = int(np.argmax(tied))
+            raise ValueError(
+                f"Row {row} of {input_name} ties items ({values[row].tolist()}), but rankings without ties are needed here."
+                + (f" {remedy}" if remedy else "")
+            )
+    return ranks
+
+
+def _refuse_infinite(values, input_name):
+    for rows in row_blocks(len(values), values.shape[1], max_rows=1 << 16):
+        infinite = np.isinf(values[rows])
+        if infinite.any():
+            row, item = np.argwhere(infinite)[0]
+            row += rows.start
+            raise ValueError(
+                f"{input_name}[{row}, {item}] is {values[row, item]}: ranks must be finite. An infinity is refused; a "
+                "missing item is NaN."
+            )
+
+
+def check_weights(sample_weight, X):
+    """Validate sample weights: finite, not negative, not all zero; float64, ones where None."""
+    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+
+
+def item_names(X):
+    """Column names of a DataFrame, otherwise None."""
+    columns = getattr(X, "columns", None)
+    return None if columns is None else np.asarray(columns, dtype=object)
+
+
+# ---------------------------------------------------------------- blocks
+def row_blocks(n_rows, row_bytes, max_rows=None):
+    """Slices that cover n_rows, each within scikit-learn's ``working_memory`` at row_bytes a row and within max_rows."""
+    max_rows = n_rows if max_rows is None else min(n_rows, max_rows)
+    return gen_batches(n_rows, get_chunk_n_rows(max(int(row_bytes), 1), max_n_rows=max(max_rows, 1)))
+
+
+# ---------------------------------------------------------------- the densified form
+def rank_dtype(n_items):
+    """The smallest signed integer type that holds the bucket numbers of n_items items and MISSING."""
+    return np.min_scalar_type(-max(n_items, 1))
+
+
+def densify(values):
+    """Densified form of real numbers with NaN, shape (n_samples, n_items)."""
+    n_samples, n_items = values.shape
+    ranks = np.empty((n_samples, n_items), rank_dtype(n_items))
+    for rows in row_blocks(n_samples, 40 * n_items, max_rows=1 << 14):
+        ranks[rows] = _densify_block(values[rows])
+    return ranks
+
+
+def _densify_block(values):
+    missing = np.isnan(values) if values.dtype.kind == "f" else None
+    if missing is not None and not missing.any():
+        missing = None
+    present = values if missing is None else values[~missing]
+    if present.size == 0:
+        return np.full(values.shape, MISSING)
+    low = present.min()
+    if float(present.max()) - float(low) < 64 and (present == np.rint(present)).all():
+        return _densify_small(values, low, missing)
+    order = np.argsort(values, axis=1, kind="stable")  # NaN goes last
+    ascending = np.take_along_axis(values, order, axis=1)
+    bucket = np.zeros(values.shape, np.int64)
+    np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1, out=bucket[:, 1:])
+    ranks = np.empty_like(bucket)
+    np.put_along_axis(ranks, order, bucket, axis=1)
+    if missing is not None:
+        ranks[missing] = MISSING
+    return ranks
+
+
+def _densify_small(values, low, missing):
+    # Integers in a range of 64: a row is the set of its values as one word, and the rank of an item the number of set
+    # bits below its own. No sort.
+    shifted = values - low
+    if missing is not None:
+        shifted = np.where(missing, 0, shifted)
+    bit = np.left_shift(np.uint64(1), shifted.astype(np.uint64))
+    seen = np.bitwise_or.reduce(bit if missing is None else np.where(missing, np.uint64(0), bit), axis=1)
+    ranks = np.bitwise_count(seen[:, None] & (bit - np.uint64(1))).astype(np.int8)
+    if missing is not None:
+        ranks[missing] = MISSING
+    return ranks
+
+
+def has_missing(ranks):
+    """Whether any item of any ranking is missing."""
+    return bool((ranks == MISSING).any())
+
+
+def n_ranked(ranks):
+    """Number of items that each ranking ranks, shape (n_samples,)."""
+    return np.count_nonzero(ranks != MISSING, axis=1)
+
+
+def n_buckets(ranks):
+    """Number of buckets of each ranking, shape (n_samples,)."""
+    return ranks.max(axis=1).astype(np.intp) + 1
+
+
+def rows_with_ties(ranks):
+    """Which rankings tie at least two items, shape (n_samples,)."""
+    return n_buckets(ranks) < n_ranked(ranks)
+
+
+def bucket_sizes(ranks):
+    """Number of items in each bucket, ``sizes[s, b]``, of shape (n_samples, n_items), intp; 0 past the last bucket."""
+    n_samples, n_items = ranks.shape
+    cell = ranks.astype(np.intp) + 1 + np.arange(n_samples)[:, None] * (n_items + 1)
+    return np.bincount(cell.ravel(), minlength=n_samples * (n_items + 1)).reshape(n_samples, n_items + 1)[:, 1:]
+
+
+def bucket_places(ranks):
+    """The places that each item's bucket takes among the ranked items.
+
+    Returns
+    -------
+    first : ndarray of shape (n_samples, n_items), intp
+        0-based first place of the item's bucket: how many ranked items come strictly before it; MISSING if missing.
+    size : ndarray of shape (n_samples, n_items), intp
+        Number of items in its bucket; 0 if missing.
+    """
+    sizes = bucket_sizes(ranks)
+    starts = np.cumsum(sizes, axis=1) - sizes
+    index = np.maximum(ranks, 0).astype(np.intp)
+    missing = ranks == MISSING
+    first = np.where(missing, MISSING, np.take_along_axis(starts, index, axis=1))
+    size = np.where(missing, 0, np.take_along_axis(sizes, index, axis=1))
+    return first, size
+
+
+def mean_places(ranks):
+    """0-based mean place of each item's bucket among the ranked items, float64; NaN if missing."""
+    first, size = bucket_places(ranks)
+    return np.where(ranks == MISSING, np.nan, first + (size - 1) / 2)
+
+
+# ---------------------------------------------------------------- aggregation
+class WeightedRankings(NamedTuple):
+    """Distinct rankings in lexicographic order, their summed weights, and where each input row went (-1: dropped)."""
+
+    ranks: np.ndarray
+    weights: np.ndarray
+    inverse: np.ndarray
+
+
+def aggregate(ranks, sample_weight=None):
+    """Sum the weights of equal rankings.
+
+    Everything that is fitted is a function of this table, so repeated rows equal weights and the order of rows does not
+    matter. Rankings of weight zero are dropped.
+
+    Parameters
+    ----------
+    ranks : ndarray of shape (n_samples, n_items)
+        Densified rankings.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        None means ones.
+
+    Returns
+    -------
+    WeightedRankings
+    """
+    n_samples = len(ranks)
+    kept = np.arange(n_samples) if sample_weight is None else np.flatnonzero(sample_weight)
+    keys = _lexicographic_keys(ranks if len(kept) == n_samples else ranks[kept])
+    order = np.lexsort(keys[::-1])
+    ordered = keys[:, order]
+    new = np.ones(len(order), bool)
+    np.any(ordered[:, 1:] != ordered[:, :-1], axis=0, out=new[1:])
+    group = np.cumsum(new) - 1
+    inverse = np.full(n_samples, -1)
+    inverse[kept[order]] = group
+    weights = np.bincount(inverse[kept], None if sample_weight is None else sample_weight[kept]).astype(np.float64)
+    return WeightedRankings(ranks[kept[order[new]]], weights, inverse)
+
+
+def _lexicographic_keys(ranks):
+    """The rows as columns of uint64 words, (n_words, n_samples), whose lexicographic order is that of the rows."""
+    n_items = ranks.shape[1]
+    bits = max(int(n_items).bit_length(), 1)
+    per_word = 64 // bits
+    keys = np.zeros((-(-n_items // per_word), len(ranks)), np.uint64)
+    for item in range(n_items):
+        word = keys[item // per_word]
+        np.left_shift(word, np.uint64(bits), out=word)
+        word |= (ranks[:, item].astype(np.int64) + 1).astype(np.uint64)
+    return keys
+
+
+# ---------------------------------------------------------------- pairs of items
+def pair_indices(n_items):
+    """Items (i, j), i < j, of every pair, in the order used everywhere: that of ``np.triu_indices(n_items, 1)``."""
+    return np.triu_indices(n_items, 1)
+
+
+def pair_signs(ranks, pairs=None, dtype=np.float32):
+    """Which item of each pair a ranking prefers.
+
+    Parameters
+    ----------
+    ranks : ndarray of shape (n_samples, n_items)
+        Densified rankings.
+    pairs : tuple of two ndarrays of shape (n_pairs,), default=None
+        Items i and j; None means ``pair_indices(n_items)``.
+    dtype : dtype, default=float32
+        Of the result.
+
+    Returns
+    -------
+    signs : ndarray of shape (n_samples, n_pairs)
+        +1 where i is preferred to j, -1 where j is preferred to i, 0 where they are tied or one of them is missing.
+    """
+    i, j = pair_indices(ranks.shape[1]) if pairs is None else pairs
+    # Differences of bucket numbers stay within the signed type: |difference| < n_items <= its maximum.
+    first, second = np.take(ranks, i, axis=1), np.take(ranks, j, axis=1)
+    signs = np.sign(second - first).astype(dtype)
+    if has_missing(ranks):
+        signs[(first == MISSING) | (second == MISSING)] = 0
+    return signs
+
+
+def expected_pair_signs(ranks, pairs=None):
+    """Expected pair signs of a uniformly random full ranking that is consistent with each ranking.
+
+    As `pair_signs`, but where one item is ranked at place r of the m ranked ones (1-based, the mean over its bucket)
+    and the other is missing, the sign is (m + 1 - 2 r) / (m + 1) toward the ranked one; two missing items give 0.
+
+    Returns
+    -------
+    signs : ndarray of shape (n_samples, n_pairs), float64
+    """
+    signs = pair_signs(ranks, pairs, np.float64)
+    if has_missing(ranks):
+        i, j = pair_indices(ranks.shape[1]) if pairs is None else pairs
+        missing = ranks == MISSING
+        m = n_ranked(ranks)[:, None]
+        pull = np.where(missing, 0, (m - 1 - 2 * mean_places(ranks)) / (m + 1))
+        one = np.take(missing, i, axis=1) ^ np.take(missing, j, axis=1)
+        difference = np.take(pull, i, axis=1) - np.take(pull, j, axis=1)
+        np.copyto(signs, difference, where=one)
+    return signs
+
+
+def ordering(ranks):
+    """Items of each ranking, best first, ties by item number, missing items last; shape (n_samples, n_items)."""
+    key = np.where(ranks == MISSING, ranks.shape[1], ranks)
+    return np.argsort(key, axis=1, kind="stable")

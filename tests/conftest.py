@@ -1,0 +1,25 @@
+"""Brute force that tests of several rooms share."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+
+def _consistent_rankings(row):
+    """All full rankings (positions) consistent with one row of a rank matrix, by the definition."""
+    row = np.asarray(row, float)
+    n_items = len(row)
+    found = []
+    for permutation in itertools.permutations(range(n_items)):
+        positions = np.array(permutation)
+        # Comparisons with NaN are false: missing items are free.
+        if not ((row[:, None] < row) & (positions[:, None] > positions)).any():
+            found.append(positions)
+    return np.array(found)
+
+
+@pytest.fixture(scope="session")
+def consistent_rankings():
+    """The function row -> all full rankings consistent with it, ndarray of shape (n_rankings, n_items)."""
+    return _consistent_rankings
