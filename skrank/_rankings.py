@@ -74,8 +74,8 @@ def check_rankings(X, *, estimator=None, reset=True, input_name="X", allow_missi
         if tied.any():
             row = int(np.argmax(tied))
             raise ValueError(
-                f"Row {row} of {input_name} ties items ({values[row].tolist()}), but a ranking without ties is needed here."
-                + (f" {remedy}" if remedy else "")
+                f"Row {row} of {input_name} ties items ({values[row].tolist()}), but rankings without ties are needed "
+                "here." + (f" {remedy}" if remedy else "")
             )
     return ranks
 
@@ -105,7 +105,7 @@ def item_names(X):
 
 # ---------------------------------------------------------------- blocks
 def row_blocks(n_rows, row_bytes, max_rows=None):
-    """Slices that cover n_rows, within scikit-learn's ``working_memory`` at row_bytes a row and at most max_rows long."""
+    """Slices that cover n_rows: at most max_rows long, and within ``working_memory`` at row_bytes a row."""
     max_rows = n_rows if max_rows is None else min(n_rows, max_rows)
     return gen_batches(n_rows, get_chunk_n_rows(max(int(row_bytes), 1), max_n_rows=max(max_rows, 1)))
 
