@@ -17,7 +17,17 @@ MISSING = -1
 
 
 # ---------------------------------------------------------------- validation
-def check_rankings(X, *, estimator=None, reset=True, input_name="X", allow_missing=True, allow_ties=True, remedy=None):
+def check_rankings(
+    X,
+    *,
+    estimator=None,
+    reset=True,
+    input_name="X",
+    missing_values=np.nan,
+    allow_missing=True,
+    allow_ties=True,
+    remedy=None,
+):
     """Validate a rank matrix and return its densified form.
 
     Parameters
@@ -30,6 +40,8 @@ def check_rankings(X, *, estimator=None, reset=True, input_name="X", allow_missi
         See `estimator`.
     input_name : str, default="X"
         The argument's name in error messages.
+    missing_values : float, default=NaN
+        A number that stands for missing as well, for callers that refuse NaN.
     allow_missing, allow_ties : bool, default=True
         Whether missing and tied items are accepted.
     remedy : str, default=None
@@ -62,6 +74,8 @@ def check_rankings(X, *, estimator=None, reset=True, input_name="X", allow_missi
         values = values.astype(np.uint8)
     elif values.dtype.kind == "f":
         _refuse_infinite(values, input_name)
+    if not np.isnan(missing_values):
+        values = np.where(values == missing_values, np.nan, values)
     ranks = densify(values)
     if not allow_missing and has_missing(ranks):
         row, item = np.argwhere(ranks == MISSING)[0]

@@ -1,0 +1,187 @@
+"""What all kernels on rankings share: validation, repeated rankings, and scikit-learn's kernel interface."""
+
+from inspect import signature
+from numbers import Real
+
+import numpy as np
+from sklearn.gaussian_process.kernels import Kernel
+
+from skrank._rankings import aggregate, check_rankings, has_missing, n_ranked, rows_with_ties
+
+
+class RankingKernel(Kernel):
+    """Base class of the kernels on rankings, objects of scikit-learn's Gaussian process kernel interface.
+
+    A kernel takes a rank matrix (see `skrank`) and returns a Gram matrix. Like those of scikit-learn, kernels combine
+    by ``+``, ``*`` and ``**``, have a log-transformed vector of hyperparameters `theta` with `bounds`, and give the
+    gradient with respect to it, so GaussianProcessClassifier and GaussianProcessRegressor optimise them.
+
+    On partial rankings a kernel means its *marginalisation*: the mean of its values over all full rankings consistent
+    with either argument. Where that has a closed form (`exact_on`) the kernel is its own marginalisation; elsewhere
+    it raises an error, and :class:`MarginalizedKernel` samples.
+
+    Notes
+    -----
+    A subclass is written as pure functions of *densified* rankings (``skrank._rankings``), which it need not validate:
+
+    - ``_pairwise(ranks, other_ranks)`` gives the Gram matrix, float64; other_ranks None means the same rankings;
+    - ``_diag(ranks)`` gives its diagonal;
+    - ``_pairwise_and_gradient(ranks)`` gives the Gram matrix and its derivatives in `theta`, (n, n, n_dims). Only a
+      kernel with hyperparameters has to define it;
+    - `exact_on` says where that is right: any of "ties" and "missing". Full rankings always are;
+    - ``_check_parameters()`` raises on parameters that make no kernel.
+
+    A kernel that is a function of one distance between full rankings also says so, which makes sampling fast:
+    `_metric` and `_metric_params` are the arguments of ``skrank.metrics.pairwise_ranking_distances``,
+    ``_of_distance(distances, n_items)`` turns an array of distances into kernel values, and
+    ``_of_distance_gradient(distances, n_items)`` into derivatives in `theta`, on a new last axis of length `n_dims`.
+
+    Callers that hold densified rankings use ``_check_parameters``, ``_check_exact``, ``_gram``, ``_gram_and_gradient``
+    and ``_diag``, which skip validation.
+    """
+
+    exact_on = frozenset()
+    _metric = None
+
+    @property
+    def _metric_params(self):
+        return {}
+
+    # ------------------------------------------------------------ scikit-learn's interface
+    def __call__(self, X, Y=None, eval_gradient=False):
+        """The kernel between rankings, and optionally its gradient.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples_X, n_items)
+            Rank matrix.
+        Y : array-like of shape (n_samples_Y, n_items), default=None
+            Rank matrix of the other rankings; None means X.
+        eval_gradient : bool, default=False
+            Whether to return the gradient with respect to `theta` too. Only where Y is None.
+
+        Returns
+        -------
+        K : ndarray of shape (n_samples_X, n_samples_Y), float64
+            Kernel values.
+        K_gradient : ndarray of shape (n_samples_X, n_samples_X, n_dims), float64
+            Only if `eval_gradient`. Derivatives of K with respect to the logarithms of the hyperparameters that are not
+            fixed.
+        """
+        if eval_gradient and Y is not None:
+            raise ValueError("Gradient can only be evaluated when Y is None.")
+        ranks = self._validate(X, "X")
+        if eval_gradient:
+            return self._gram_and_gradient(ranks)
+        if Y is None:
+            return self._gram(ranks)
+        other_ranks = self._validate(Y, "Y")
+        if ranks.shape[1] != other_ranks.shape[1]:
+            raise ValueError(
+                f"X ranks {ranks.shape[1]} items but Y ranks {other_ranks.shape[1]}: the columns must be the same items."
+            )
+        return self._gram(ranks, other_ranks)
+
+    def diag(self, X):
+        """The kernel of each ranking with itself.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_items)
+            Rank matrix.
+
+        Returns
+        -------
+        K_diag : ndarray of shape (n_samples,), float64
+            Equal to ``np.diag(self(X))``, at the cost of n_samples values.
+        """
+        return self._diag(self._validate(X, "X"))
+
+    def is_stationary(self):
+        """Whether the kernel is stationary: False, rankings have no translations."""
+        return False
+
+    def __eq__(self, other):
+        if type(self) is not type(other):
+            return False
+        mine, others = self.get_params(), other.get_params()
+        # NaN, the default of missing_values, does not equal itself: hence the identity.
+        return all(mine[name] is others[name] or np.array_equal(mine[name], others[name]) for name in mine)
+
+    def __repr__(self):
+        shown = {hyperparameter.name for hyperparameter in self.hyperparameters}
+        parameters = []
+        for name, parameter in signature(type(self)).parameters.items():
+            value = getattr(self, name)
+            if name in shown and isinstance(value, Real):
+                parameters.append(f"{name}={value:.3g}")
+            elif not name.endswith("_bounds") and repr(value) != repr(parameter.default):
+                parameters.append(f"{name}={value!r}")
+        return f"{type(self).__name__}({', '.join(parameters)})"
+
+    # ------------------------------------------------------------ validation
+    def _validate(self, X, input_name):
+        """The densified form of a rank matrix on which this kernel is exact."""
+        self._check_parameters()
+        ranks = check_rankings(X, input_name=input_name, missing_values=self.missing_values)
+        self._check_exact(ranks, input_name)
+        return ranks
+
+    def _check_parameters(self):
+        """Raise on parameters that make no kernel."""
+
+    def _check_exact(self, ranks, input_name):
+        """Raise on rankings for which this kernel's marginalisation has no closed form, naming the row."""
+        if "missing" not in self.exact_on and has_missing(ranks):
+            trouble, rows = "has missing items", n_ranked(ranks) < ranks.shape[1]
+        elif "ties" not in self.exact_on:
+            trouble, rows = "ties items", rows_with_ties(ranks)
+        else:
+            return
+        if rows.any():
+            raise ValueError(
+                f"Row {int(np.argmax(rows))} of {input_name} {trouble}, and {type(self).__name__} has no closed form "
+                f"there. Wrap it, MarginalizedKernel({self!r}, ...), to average over sampled full rankings that are "
+                "consistent with each row."
+            )
+
+    # ------------------------------------------------------------ densified rankings in, arrays out
+    def _gram(self, ranks, other_ranks=None):
+        """Gram matrix of densified rankings; repeated rankings are computed once where that pays."""
+        table = aggregate(ranks)
+        other_table = table if other_ranks is None else aggregate(other_ranks)
+        if not _repeats_pay(table, other_table):
+            return self._pairwise(ranks, other_ranks)
+        gram = self._pairwise(table.ranks, None if other_ranks is None else other_table.ranks)
+        return np.take(gram, other_table.inverse, axis=1)[table.inverse]
+
+    def _gram_and_gradient(self, ranks):
+        """Gram matrix of densified rankings and its derivatives in `theta`."""
+        table = aggregate(ranks)
+        if not _repeats_pay(table, table):
+            return self._pairwise_and_gradient(ranks)
+        results = self._pairwise_and_gradient(table.ranks)
+        return tuple(np.take(result, table.inverse, axis=1)[table.inverse] for result in results)
+
+    def _pairwise(self, ranks, other_ranks=None):
+        raise NotImplementedError
+
+    def _pairwise_and_gradient(self, ranks):
+        if self.n_dims:
+            raise NotImplementedError
+        return self._pairwise(ranks), np.empty((len(ranks), len(ranks), 0))
+
+    def _diag(self, ranks):
+        raise NotImplementedError
+
+
+def _repeats_pay(table, other_table):
+    # Gathering costs about as much as writing the matrix twice, so half the values have to be saved.
+    computed = len(table.ranks) * len(other_table.ranks)
+    return 2 * computed <= len(table.inverse) * len(other_table.inverse)
+
+
+def check_positive(value, name, kernel):
+    """Raise unless a kernel's parameter is a positive finite number."""
+    if not (isinstance(value, Real) and 0 < value < np.inf):
+        raise ValueError(f"{name} of {type(kernel).__name__} must be a positive finite number, got {value!r}.")
