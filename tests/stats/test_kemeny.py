@@ -1,0 +1,147 @@
+"""The weighted Kemeny core against brute force over all orderings."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from skrank.stats._kemeny import (
+    MAX_EXACT_ITEMS,
+    borda_orderings,
+    exact_ordering,
+    insertion_search,
+    kemeny_ordering,
+    local_kemeny,
+    ordering_values,
+    preferences_from_pair_sums,
+)
+
+
+def random_pair_sums(rng, n_problems, n_items, integers=False):
+    shape = (n_problems, n_items * (n_items - 1) // 2)
+    return rng.integers(-3, 4, shape).astype(float) if integers else rng.standard_normal(shape)
+
+
+def value_by_definition(preferences, ordering):
+    return sum(preferences[a, b] for a, b in itertools.combinations(ordering, 2))
+
+
+def best_value(preferences):
+    return max(value_by_definition(preferences, order) for order in itertools.permutations(range(len(preferences))))
+
+
+def test_values_are_those_of_the_definition():
+    rng = np.random.default_rng(0)
+    preferences = preferences_from_pair_sums(random_pair_sums(rng, 5, 7))
+    assert (preferences == -preferences.swapaxes(1, 2)).all()
+    orderings = rng.permuted(np.tile(np.arange(7), (5, 1)), axis=1)
+    expected = [value_by_definition(q, order) for q, order in zip(preferences, orderings, strict=True)]
+    assert ordering_values(preferences, orderings) == pytest.approx(expected)
+
+
+def test_insertion_search_stops_where_no_insertion_gains():
+    rng = np.random.default_rng(1)
+    preferences = preferences_from_pair_sums(random_pair_sums(rng, 6, 6))
+    starts = rng.permuted(np.tile(np.arange(6), (6, 1)), axis=1)
+    orderings, values = insertion_search(preferences, starts)
+    assert (values >= ordering_values(preferences, starts)).all()
+    for q, order, value in zip(preferences, orderings, values, strict=True):
+        assert sorted(order) == list(range(6))
+        assert value == pytest.approx(value_by_definition(q, order))
+        for source, target in itertools.product(range(6), repeat=2):
+            moved = np.insert(np.delete(order, source), target, order[source])
+            assert value_by_definition(q, moved) <= value + 1e-9
+
+
+def test_insertion_search_makes_at_most_the_moves_allowed():
+    rng = np.random.default_rng(2)
+    preferences = preferences_from_pair_sums(random_pair_sums(rng, 4, 8))
+    starts = np.tile(np.arange(8), (4, 1))
+    orderings, values = insertion_search(preferences, starts, max_moves=0)
+    assert (orderings == starts).all()
+    once, once_values = insertion_search(preferences, starts, max_moves=1)
+    assert (once_values > values).all()
+    assert once_values == pytest.approx(ordering_values(preferences, once))
+
+
+@pytest.mark.parametrize("n_items", [1, 2, 3, 4, 5, 6])
+def test_exact_ordering_equals_brute_force(n_items):
+    rng = np.random.default_rng(n_items)
+    for integers in (False, True):
+        for preferences in preferences_from_pair_sums(random_pair_sums(rng, 4, n_items, integers))[:, :n_items]:
+            ordering = exact_ordering(preferences)
+            assert sorted(ordering) == list(range(n_items))
+            optimum = best_value(preferences)
+            assert value_by_definition(preferences, ordering) == pytest.approx(optimum)
+            if integers:
+                first = next(
+                    order
+                    for order in itertools.permutations(range(n_items))
+                    if value_by_definition(preferences, order) == optimum
+                )
+                assert tuple(ordering) == first
+
+
+@pytest.mark.parametrize("integers", [False, True])
+def test_components_of_the_majority_graph_do_not_lose_the_optimum(integers):
+    rng = np.random.default_rng(10 + integers)
+    for preferences in preferences_from_pair_sums(random_pair_sums(rng, 60, 9, integers) + 0.4 * (not integers)):
+        ordering, is_exact = kemeny_ordering(preferences)
+        assert is_exact
+        optimum = value_by_definition(preferences, exact_ordering(preferences))
+        assert value_by_definition(preferences, ordering) == pytest.approx(optimum)
+
+
+def test_local_search_never_beats_and_mostly_reaches_the_optimum():
+    rng = np.random.default_rng(3)
+    pair_sums = random_pair_sums(rng, 40, 11)
+    preferences = preferences_from_pair_sums(pair_sums)
+    orderings, values = local_kemeny(pair_sums)
+    optimum = ordering_values(preferences, np.array([exact_ordering(q) for q in preferences]))
+    assert (values <= optimum + 1e-9).all()
+    assert values == pytest.approx(ordering_values(preferences, orderings))
+    restarted = [value_by_definition(q, kemeny_ordering(q, method="local")[0]) for q in preferences]
+    assert (restarted >= values - 1e-9).all()
+    # Random tournaments are the hard case; real preferences are nearly transitive.
+    assert np.mean(np.isclose(restarted, optimum)) >= 0.8
+
+
+def test_given_starts_win_ties_and_never_lose_value():
+    rng = np.random.default_rng(4)
+    pair_sums = random_pair_sums(rng, 20, 12)
+    starts = np.array([exact_ordering(q) for q in preferences_from_pair_sums(pair_sums)])
+    orderings, _ = local_kemeny(pair_sums, starts)
+    assert (orderings == starts).all()
+    indifferent, values = local_kemeny(np.zeros((20, 66)), starts)
+    assert (indifferent == starts).all()
+    assert (values == 0).all()
+
+
+def test_equal_items_are_settled_by_borda_then_by_number():
+    assert kemeny_ordering(np.zeros((5, 5)))[0].tolist() == [0, 1, 2, 3, 4]
+    cycle = np.array([[0, 1, -1], [-1, 0, 1], [1, -1, 0]], float)
+    assert kemeny_ordering(cycle)[0].tolist() == [0, 1, 2]
+    assert borda_orderings(cycle[None])[0].tolist() == [0, 1, 2]
+
+
+def test_long_transitive_majorities_are_solved_exactly():
+    rng = np.random.default_rng(5)
+    order = rng.permutation(300)
+    place = np.argsort(order)
+    preferences = np.sign(place[None, :] - place[:, None]) * 1.0
+    ordering, is_exact = kemeny_ordering(preferences)
+    assert is_exact
+    assert (ordering == order).all()
+
+
+def test_too_many_items_in_a_cycle():
+    n_items = MAX_EXACT_ITEMS + 1
+    rng = np.random.default_rng(6)
+    preferences = preferences_from_pair_sums(random_pair_sums(rng, 1, n_items))[0]
+    with pytest.raises(ValueError, match=f"cannot solve {n_items} items"):
+        kemeny_ordering(preferences, method="exact")
+    with pytest.raises(ValueError, match=f"sets of {n_items} items"):
+        exact_ordering(preferences)
+    ordering, is_exact = kemeny_ordering(preferences)
+    assert not is_exact
+    assert sorted(ordering) == list(range(n_items))
