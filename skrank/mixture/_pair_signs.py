@@ -1,0 +1,234 @@
+"""The engine of the mixtures: two operations on the pair signs of a weighted table of distinct rankings.
+
+``distances(centers)`` is XOR and popcount on packed bits; ``pair_sums(row_weights)`` is a comparison of small integers
+and a matrix product, a block of rows at a time. An E-step is distances and table look-ups, an M-step is pair sums and a
+weighted Kemeny problem: nothing else reads the rankings, and no float array of all rows and all pairs is ever made.
+"""
+
+import numpy as np
+
+from skrank._rankings import aggregate, bucket_sizes, ordering, pair_indices, pair_signs
+
+BLOCK = 8192  # rows a block where a row costs a few words: temporaries stay in the cache
+KEPT_SIGNS = 4_000_000  # up to so many signs (16 MB of float32) they are kept rather than made again
+# OpenBLAS has a path without packing for products of at most a million multiplications. A few weightings times many
+# pairs are eight times faster on it, so blocks are cut to that size; other libraries do not mind.
+SMALL_PRODUCT = 1_000_000
+
+
+class PairSigns:
+    """Pair signs of distinct rankings without missing items, packed.
+
+    Parameters
+    ----------
+    ranks : ndarray of shape (n_rows, n_items)
+        Densified rankings (``skrank._rankings``), ties allowed, no missing items; usually distinct.
+    weights : ndarray of shape (n_rows,), default=None
+        How often each was seen; None means once.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_rows,), float64
+    total_weight : float
+        N, the number of rankings that the table stands for.
+    n_rows, n_items, n_pairs : int
+    ranks : ndarray of shape (n_items, n_rows)
+        The rankings, item-major.
+    has_ties : bool
+    n_untied : ndarray of shape (n_rows,) or int
+        Number of pairs that each row orders.
+    patterns : ndarray of shape (n_patterns, n_items + 1) or None
+        Distinct counts of buckets by size, ``patterns[p, m]`` buckets of m items; None if there are no ties. The
+        normaliser of a tied ranking depends on these alone.
+    pattern : ndarray of shape (n_rows,) or None
+        The pattern of each row.
+
+    Notes
+    -----
+    Centers are full rankings given as 0-based positions, ``centers[m, i]`` the place of item i, like the rank matrix.
+    Pairs are ordered as ``pair_indices``.
+    """
+
+    def __init__(self, ranks, weights=None):
+        n_rows, self.n_items = ranks.shape
+        self.ranks = np.ascontiguousarray(ranks.T)
+        self._first, self._second = pair_indices(self.n_items)
+        self._set_weights(weights)
+        self._n_words = -(-self.n_pairs // 64)
+        self._before = np.empty((self._n_words, n_rows), np.uint64)
+        untied = np.empty_like(self._before)
+        for rows in self._blocks(BLOCK):
+            first, second = self._compared(rows)
+            self._before[:, rows] = _pack(first < second, self._n_words)
+            untied[:, rows] = _pack(first != second, self._n_words)
+        self.n_untied = np.bitwise_count(untied).sum(axis=0, dtype=np.intp)
+        self.has_ties = bool((self.n_untied < self.n_pairs).any())
+        self._untied = untied if self.has_ties else None
+        self.patterns = self.pattern = None
+        if self.has_ties:
+            self.patterns, self.pattern = _bucket_patterns(ranks)
+        else:
+            self.n_untied = self.n_pairs
+        self._keep_signs()
+
+    @property
+    def n_rows(self):
+        return self.ranks.shape[1]
+
+    @property
+    def n_pairs(self):
+        return len(self._first)
+
+    def _set_weights(self, weights):
+        self.weights = np.ones(self.n_rows) if weights is None else np.asarray(weights, float)
+        self.total_weight = float(self.weights.sum())
+
+    def _keep_signs(self):
+        kept = self.n_rows * self.n_pairs <= KEPT_SIGNS
+        self._signs = self._signs_of(slice(0, self.n_rows)) if kept else None
+
+    def _blocks(self, size):
+        return (slice(start, min(start + size, self.n_rows)) for start in range(0, self.n_rows, size))
+
+    def subset(self, rows, weights=None):
+        """The table of some rows, with new weights (default: their own)."""
+        part = object.__new__(PairSigns)
+        part.__dict__.update(self.__dict__)
+        part.ranks = np.ascontiguousarray(self.ranks[:, rows])
+        part._set_weights(self.weights[rows] if weights is None else weights)
+        part._before = np.ascontiguousarray(self._before[:, rows])
+        if self.has_ties:
+            part._untied = np.ascontiguousarray(self._untied[:, rows])
+            part.n_untied, part.pattern = self.n_untied[rows], self.pattern[rows]
+        part._keep_signs()
+        return part
+
+    # ------------------------------------------------------------ the two operations
+    def distances(self, centers, rows=None):
+        """Number of pairs that each row orders strictly against each center.
+
+        Parameters
+        ----------
+        centers : ndarray of shape (n_centers, n_items)
+        rows : slice, default=None
+            Some of the rows; None means all.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_centers, n_rows), uint8 or uint16
+        """
+        rows = slice(0, self.n_rows) if rows is None else rows
+        words = self.center_words(centers)
+        out = np.empty((len(words), rows.stop - rows.start), np.min_scalar_type(self.n_pairs))
+        for start in range(0, out.shape[1], BLOCK):
+            block = slice(rows.start + start, min(rows.start + start + BLOCK, rows.stop))
+            self._block_distances(words, block, out[:, start : start + BLOCK])
+        return out
+
+    def _block_distances(self, words, rows, out):
+        before = self._before[:, rows]
+        untied = self._untied[:, rows] if self.has_ties else None
+        different = np.empty(before.shape, np.uint64)
+        count = np.empty(before.shape, np.uint8)
+        for center, distance in zip(words, out, strict=True):
+            np.bitwise_xor(before, center[:, None], out=different)
+            if untied is not None:
+                different &= untied
+            np.bitwise_count(different, out=count)
+            np.add.reduce(count, axis=0, out=distance, dtype=out.dtype)
+
+    def pair_sums(self, row_weights, absolute=False):
+        """Weighted sums of the signs, ``sum_s row_weights[m, s] F[s, p]``.
+
+        F is +1 where row s puts item i of pair p before item j, -1 where after, 0 where it ties them. The products are
+        small: fits run them with one BLAS thread (threadpoolctl), which is faster.
+
+        Parameters
+        ----------
+        row_weights : ndarray of shape (n_weightings, n_rows)
+            Used as they are: `weights` are not multiplied in.
+        absolute : bool, default=False
+            Sum the absolute values: the weight of the rows that order the pair.
+
+        Returns
+        -------
+        sums : ndarray of shape (n_weightings, n_pairs), float64
+            Products in float32, blocks of them summed in float64.
+        """
+        row_weights = np.asarray(row_weights, np.float32)
+        n_weightings = len(row_weights)
+        if absolute and not self.has_ties:
+            return np.repeat(row_weights.sum(axis=1, dtype=float)[:, None], self.n_pairs, axis=1)
+        sums = np.zeros((n_weightings, self.n_pairs))
+        signs_of = self._kept_signs_of if self._signs is not None else self._signs_of
+        for rows in self._blocks(_product_block(n_weightings, self.n_pairs)):
+            signs = signs_of(rows)
+            sums += row_weights[:, rows] @ (np.abs(signs) if absolute else signs).T
+        return sums
+
+    # ------------------------------------------------------------ signs
+    def _compared(self, rows):
+        # One gather of whole rows for each side: contiguous copies of small integers.
+        block = self.ranks[:, rows]
+        return np.take(block, self._first, axis=0), np.take(block, self._second, axis=0)
+
+    def _signs_of(self, rows):
+        first, second = self._compared(rows)
+        np.subtract(second, first, out=first)
+        if first.dtype.itemsize == 1:
+            np.clip(first, -1, 1, out=first)
+        else:
+            np.sign(first, out=first)
+        return first.astype(np.float32)
+
+    def _kept_signs_of(self, rows):
+        return self._signs[:, rows]
+
+    def adjacent_signs(self, center):
+        """Order of the neighbours of a center in each row, (n_items - 1, n_rows) small integers.
+
+        +1 where the row orders the center's items number t and t + 1 as it does, -1 where the other way, 0 tied.
+        """
+        ordered = self.ranks[ordering(center[None])[0]]
+        return np.sign(ordered[1:] - ordered[:-1])
+
+    def center_signs(self, centers):
+        """Pair signs of centers, (n_centers, n_pairs) float64."""
+        return pair_signs(np.atleast_2d(centers), dtype=float)
+
+    def center_words(self, centers):
+        """Packed pair signs of centers, (n_centers, n_words) uint64."""
+        return _pack(self.center_signs(centers).T > 0, self._n_words).T
+
+    def rankings(self, rows):
+        """Some rows as full rankings (positions, ties broken by item number), (n_rows, n_items)."""
+        return np.argsort(ordering(self.ranks[:, rows].T), axis=1)
+
+
+def _product_block(n_weightings, n_pairs):
+    """Rows a block for the product of (n_weightings, rows) and (rows, n_pairs)."""
+    rows = SMALL_PRODUCT // max(n_weightings * n_pairs, 1)
+    return min(rows, 2048) if rows >= 128 else 1024
+
+
+def _pack(bits, n_words):
+    """Bits (n_bits, n_rows) to words (n_words, n_rows), uint64."""
+    n_bits, n_rows = bits.shape
+    padded = np.zeros((n_words, 8, 8, n_rows), np.uint8)
+    padded.reshape(64 * n_words, n_rows)[:n_bits] = bits
+    packed = padded[:, :, 0]
+    for bit in range(1, 8):
+        packed |= padded[:, :, bit] << np.uint8(bit)
+    return np.ascontiguousarray(packed.transpose(0, 2, 1)).view(np.uint64)[..., 0]
+
+
+def _bucket_patterns(ranks):
+    sizes = np.empty(ranks.shape, ranks.dtype)
+    for start in range(0, len(ranks), BLOCK):
+        block = slice(start, start + BLOCK)
+        # Sizes less one fit the type of the ranks, and aggregate takes -1.
+        sizes[block] = np.sort(bucket_sizes(ranks[block]), axis=1) - 1
+    distinct, _, pattern = aggregate(sizes)
+    counts = np.stack([(distinct == size - 1).sum(axis=1) for size in range(ranks.shape[1] + 1)], axis=1)
+    counts[:, 0] = 0
+    return counts, pattern
