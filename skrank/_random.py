@@ -35,3 +35,16 @@ def random_words(keys, count, start=0):
 def uniform(words):
     """Uniform numbers in [0, 1) from random words: their 53 upper bits."""
     return (words >> np.uint64(11)) * 2.0**-53
+
+
+def as_generator(random_state):
+    """A numpy Generator from what scikit-learn and scipy call `random_state`; the global state is never used.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance, Generator or None
+        None takes fresh entropy; a RandomState advances, so that two uses of it differ.
+    """
+    if isinstance(random_state, np.random.RandomState):
+        random_state = random_state.randint(2**31, size=4)
+    return np.random.default_rng(random_state)

@@ -1,0 +1,284 @@
+"""Consensus of partial rankings: Kemeny, Borda and the pairwise majorities."""
+
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+
+from skrank._random import as_generator
+from skrank._rankings import (
+    MISSING,
+    aggregate,
+    check_rankings,
+    check_weights,
+    item_names,
+    pair_indices,
+    pair_signs,
+    row_blocks,
+)
+from skrank.stats._kemeny import kemeny_ordering, ordering_values
+
+
+# ---------------------------------------------------------------- functional core
+def pairwise_wins(ranks, weights):
+    """Weight of the rankings that strictly prefer item a to item b, ``wins[a, b]``, shape (n_items, n_items)."""
+    n_samples, n_items = ranks.shape
+    i, j = pair_indices(n_items)
+    signed, compared = np.zeros((2, len(i)))
+    for rows in row_blocks(n_samples, 32 * len(i), max_rows=1 << 13):
+        signs = pair_signs(ranks[rows], dtype=np.float64)
+        signed += weights[rows] @ signs
+        compared += weights[rows] @ np.abs(signs, out=signs)
+    wins = np.zeros((n_items, n_items))
+    wins[i, j], wins[j, i] = (compared + signed) / 2, (compared - signed) / 2
+    return wins
+
+
+def _validated_wins(X, sample_weight):
+    """Pairwise wins, which items any ranking ranks, and the items' names."""
+    names = item_names(X)
+    ranks = check_rankings(X)
+    table = aggregate(ranks, None if sample_weight is None else check_weights(sample_weight, ranks))
+    return pairwise_wins(table.ranks, table.weights), (table.ranks != MISSING).any(axis=0), names
+
+
+def _by_rank(ranks, names):
+    ordering = np.argsort(ranks, kind="stable")[: np.count_nonzero(~np.isnan(ranks))]
+    return ordering if names is None else names[ordering]
+
+
+# ---------------------------------------------------------------- Kemeny
+@dataclass(frozen=True)
+class KemenyResult:
+    """Result of :func:`kemeny_consensus`.
+
+    Attributes
+    ----------
+    ranks : ndarray of shape (n_items,)
+        Rank of each item in the consensus, 0 for the best, without ties; NaN for an item that no ranking ranks.
+    distance : float
+        Summed weight of the disagreements: pairs of items that a ranking orders strictly and against the consensus.
+    is_exact : bool
+        Whether no ranking has a smaller distance.
+    item_names : ndarray of shape (n_items,) or None
+        Column names of the DataFrame that the consensus was made of.
+    """
+
+    ranks: np.ndarray
+    distance: float
+    is_exact: bool
+    item_names: np.ndarray | None = None
+
+    @property
+    def ordering(self):
+        """Items, best first: their names where these are known, otherwise their column numbers."""
+        return _by_rank(self.ranks, self.item_names)
+
+
+@validate_params(
+    {
+        "X": ["array-like"],
+        "sample_weight": ["array-like", None],
+        "method": [StrOptions({"auto", "exact", "local"})],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def kemeny_consensus(X, *, sample_weight=None, method="auto", n_init=10, random_state=0):
+    """The ranking with the smallest summed Kendall distance to the given ones (Kemeny-Young).
+
+    It is also the maximum likelihood center of a Mallows model (:class:`~skrank.stats.mallows`). Ties and missing items
+    take no part: a ranking counts for the pairs of items it orders strictly.
+
+    Groups of items of which every one of the first beats every one of the second by majority follow one another in an
+    optimal ranking, so only the cycles of the majorities are hard. A cycle of at most 20 items is solved exactly, by
+    dynamic programming over its subsets; a longer one by moving single items until no move gains, from several starts.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_items)
+        Rank matrix: lower is preferred, equal ranks are ties, NaN is missing.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rankings, not negative. None means 1.
+    method : {"auto", "exact", "local"}, default="auto"
+        "auto": exact for every cycle of at most 20 items; "exact": an error instead of a result that may not be
+        optimal; "local": the search for every cycle.
+    n_init : int, default=10
+        Starts of the search: Borda's order and perturbations of it.
+    random_state : int, RandomState instance or None, default=0
+        Draws the perturbations. The default makes the result a function of the data.
+
+    Returns
+    -------
+    result : KemenyResult
+        With attributes `ranks`, `distance`, `is_exact`, `item_names` and `ordering`. Among equally good rankings it is
+        the one that goes by Borda scores, then by column.
+
+    Raises
+    ------
+    ValueError
+        If X is no rank matrix, or if `method="exact"` is asked for a cycle of more than 20 items.
+
+    References
+    ----------
+    .. [1] H. P. Young, "Condorcet's theory of voting", American Political Science Review 82(4), 1988.
+    .. [2] A. Ali, M. Meila, "Experiments with Kemeny ranking: what works when?", Mathematical Social Sciences 64(1),
+       2012.
+
+    Examples
+    --------
+    Two thirds rank item 1 before item 0, everybody ranks item 2 last or not at all.
+
+    >>> import numpy as np
+    >>> from skrank.stats import kemeny_consensus
+    >>> X = [[1, 0, 2], [1, 0, np.nan], [0, 1, 1]]
+    >>> result = kemeny_consensus(X)
+    >>> result.ranks
+    array([1., 0., 2.])
+    >>> result.distance, result.is_exact
+    (1.0, True)
+    """
+    wins, ranked, names = _validated_wins(X, sample_weight)
+    items = np.flatnonzero(ranked)
+    preferences = (wins - wins.T)[np.ix_(items, items)]
+    seed = as_generator(random_state)
+    ordering, is_exact = kemeny_ordering(preferences, method=method, n_init=n_init, seed=seed)
+    ranks = np.full(len(wins), np.nan)
+    ranks[items[ordering]] = np.arange(len(items))
+    value = ordering_values(preferences[None], ordering[None])[0]
+    return KemenyResult(ranks, float((wins.sum() - value) / 2), bool(is_exact), names)
+
+
+# ---------------------------------------------------------------- Borda
+@dataclass(frozen=True)
+class BordaResult:
+    """Result of :func:`borda_consensus`.
+
+    Attributes
+    ----------
+    ranks : ndarray of shape (n_items,)
+        Rank of each item by its score, 0 for the best; equal scores are tied; NaN for an item that no ranking ranks.
+    scores : ndarray of shape (n_items,)
+        Summed weight of the comparisons won less that of those lost; NaN for an item that no ranking ranks.
+    item_names : ndarray of shape (n_items,) or None
+        Column names of the DataFrame that the consensus was made of.
+    """
+
+    ranks: np.ndarray
+    scores: np.ndarray
+    item_names: np.ndarray | None = None
+
+    @property
+    def ordering(self):
+        """Items, best first, equal ones by column: their names where known, otherwise their column numbers."""
+        return _by_rank(self.ranks, self.item_names)
+
+
+@validate_params(
+    {"X": ["array-like"], "sample_weight": ["array-like", None]},
+    prefer_skip_nested_validation=True,
+)
+def borda_consensus(X, *, sample_weight=None):
+    """Items by how many comparisons with other items they win less how many they lose (Borda's count).
+
+    On full rankings this is the order of the mean ranks. A ranking counts for the pairs of items it orders strictly, so
+    a tie counts for neither, and an item that few rankings rank has a score near 0, the middle.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_items)
+        Rank matrix: lower is preferred, equal ranks are ties, NaN is missing.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rankings, not negative. None means 1.
+
+    Returns
+    -------
+    result : BordaResult
+        With attributes `ranks`, `scores`, `item_names` and `ordering`.
+
+    Examples
+    --------
+    >>> from skrank.stats import borda_consensus
+    >>> result = borda_consensus([[0, 1, 2], [0, 2, 1], [1, 0, 2]])
+    >>> result.scores
+    array([ 4.,  0., -4.])
+    >>> result.ranks
+    array([0., 1., 2.])
+    """
+    wins, ranked, names = _validated_wins(X, sample_weight)
+    scores = np.where(ranked, (wins - wins.T).sum(axis=1), np.nan)
+    ranks = np.full(len(scores), np.nan)
+    # Sums of weights that should be equal can differ in their last digits: those are ties.
+    digits = scores[ranked] / max(wins.sum(), 1e-300)
+    ranks[ranked] = np.unique(-np.round(digits, 12), return_inverse=True)[1]
+    return BordaResult(ranks, scores, names)
+
+
+# ---------------------------------------------------------------- majorities
+@dataclass(frozen=True)
+class PairwiseMajorityResult:
+    """Result of :func:`pairwise_majority`.
+
+    Attributes
+    ----------
+    wins : ndarray of shape (n_items, n_items)
+        Summed weight of the rankings that strictly prefer the row's item to the column's.
+    fractions : ndarray of shape (n_items, n_items)
+        `wins` as a fraction of the rankings that order the two items strictly; NaN where none does.
+    majority : ndarray of shape (n_items, n_items), bool
+        Whether more weight prefers the row's item to the column's than the other way round.
+    condorcet_winner : int, str or None
+        The item that beats every other one by majority: its name where known, otherwise its column; None if there is
+        none.
+    item_names : ndarray of shape (n_items,) or None
+        Column names of the DataFrame that the comparisons were made of.
+    """
+
+    wins: np.ndarray
+    fractions: np.ndarray
+    majority: np.ndarray
+    condorcet_winner: int | str | None
+    item_names: np.ndarray | None = None
+
+
+@validate_params(
+    {"X": ["array-like"], "sample_weight": ["array-like", None]},
+    prefer_skip_nested_validation=True,
+)
+def pairwise_majority(X, *, sample_weight=None):
+    """How much weight prefers each item to each other one.
+
+    A ranking counts for the pairs of items it orders strictly: ties and missing items say nothing of a pair.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_items)
+        Rank matrix: lower is preferred, equal ranks are ties, NaN is missing.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rankings, not negative. None means 1.
+
+    Returns
+    -------
+    result : PairwiseMajorityResult
+        With attributes `wins`, `fractions`, `majority`, `condorcet_winner` and `item_names`.
+
+    Examples
+    --------
+    >>> from skrank.stats import pairwise_majority
+    >>> result = pairwise_majority([[0, 1, 2], [0, 2, 1], [1, 0, 2]])
+    >>> result.wins
+    array([[0., 2., 3.],
+           [1., 0., 2.],
+           [0., 1., 0.]])
+    >>> result.condorcet_winner
+    0
+    """
+    wins, _, names = _validated_wins(X, sample_weight)
+    compared = wins + wins.T
+    fractions = np.divide(wins, compared, out=np.full(wins.shape, np.nan), where=compared > 0)
+    majority = wins - wins.T > 1e-12 * wins.max(initial=0)
+    winners = np.flatnonzero(majority.sum(axis=1) == len(wins) - 1)
+    winner = None if len(winners) == 0 else int(winners[0]) if names is None else names[winners[0]]
+    return PairwiseMajorityResult(wins, fractions, majority, winner, names)
