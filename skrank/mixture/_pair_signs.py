@@ -11,9 +11,9 @@ from skrank._rankings import aggregate, bucket_sizes, ordering, pair_indices, pa
 
 BLOCK = 8192  # rows a block where a row costs a few words: temporaries stay in the cache
 KEPT_SIGNS = 4_000_000  # up to so many signs (16 MB of float32) they are kept rather than made again
-# OpenBLAS has a path without packing for products of at most a million multiplications. A few weightings times many
-# pairs are eight times faster on it, so blocks are cut to that size; other libraries do not mind.
-SMALL_PRODUCT = 1_000_000
+# Rows and pairs of one product. OpenBLAS multiplies small matrices without packing, up to eight times faster for few
+# weightings, if the result has at most 1200 entries and a million multiplications make it; other libraries do not mind.
+PRODUCT_ROWS, PRODUCT_PAIRS, PRODUCT_ENTRIES = 800, 400, 1200
 
 
 class PairSigns:
@@ -57,8 +57,8 @@ class PairSigns:
         self._n_words = -(-self.n_pairs // 64)
         self._before = np.empty((self._n_words, n_rows), np.uint64)
         untied = np.empty_like(self._before)
-        for rows in self._blocks(BLOCK):
-            first, second = self._compared(rows)
+        for rows in self._blocks(min(BLOCK, 1 + (1 << 20) // max(self.n_pairs, 1))):
+            first, second = self.ranks[self._first, rows], self.ranks[self._second, rows]
             self._before[:, rows] = _pack(first < second, self._n_words)
             untied[:, rows] = _pack(first != second, self._n_words)
         self.n_untied = np.bitwise_count(untied).sum(axis=0, dtype=np.intp)
@@ -85,7 +85,7 @@ class PairSigns:
 
     def _keep_signs(self):
         kept = self.n_rows * self.n_pairs <= KEPT_SIGNS
-        self._signs = self._signs_of(slice(0, self.n_rows)) if kept else None
+        self._signs = pair_signs(self.ranks.T).T.copy() if kept else None
 
     def _blocks(self, size):
         return (slice(start, min(start + size, self.n_rows)) for start in range(0, self.n_rows, size))
@@ -160,30 +160,22 @@ class PairSigns:
         if absolute and not self.has_ties:
             return np.repeat(row_weights.sum(axis=1, dtype=float)[:, None], self.n_pairs, axis=1)
         sums = np.zeros((n_weightings, self.n_pairs))
-        signs_of = self._kept_signs_of if self._signs is not None else self._signs_of
-        for rows in self._blocks(_product_block(n_weightings, self.n_pairs)):
-            signs = signs_of(rows)
-            sums += row_weights[:, rows] @ (np.abs(signs) if absolute else signs).T
+        n_pairs = PRODUCT_PAIRS
+        if PRODUCT_ENTRIES // max(n_weightings, 1) >= 32:
+            n_pairs = min(n_pairs, PRODUCT_ENTRIES // max(n_weightings, 1))
+        workspace = _SignsWorkspace(self.ranks.dtype, n_pairs, PRODUCT_ROWS)
+        for rows in self._blocks(PRODUCT_ROWS):
+            block = row_weights[:, rows]
+            for start in range(0, self.n_pairs, n_pairs):
+                pairs = slice(start, min(start + n_pairs, self.n_pairs))
+                if self._signs is None:
+                    signs = workspace.signs(self.ranks[:, rows], self._first[pairs], self._second[pairs])
+                else:
+                    signs = self._signs[pairs, rows]
+                sums[:, pairs] += block @ (np.abs(signs) if absolute else signs).T
         return sums
 
     # ------------------------------------------------------------ signs
-    def _compared(self, rows):
-        # One gather of whole rows for each side: contiguous copies of small integers.
-        block = self.ranks[:, rows]
-        return np.take(block, self._first, axis=0), np.take(block, self._second, axis=0)
-
-    def _signs_of(self, rows):
-        first, second = self._compared(rows)
-        np.subtract(second, first, out=first)
-        if first.dtype.itemsize == 1:
-            np.clip(first, -1, 1, out=first)
-        else:
-            np.sign(first, out=first)
-        return first.astype(np.float32)
-
-    def _kept_signs_of(self, rows):
-        return self._signs[:, rows]
-
     def adjacent_signs(self, center):
         """Order of the neighbours of a center in each row, (n_items - 1, n_rows) small integers.
 
@@ -205,10 +197,27 @@ class PairSigns:
         return np.argsort(ordering(self.ranks[:, rows].T), axis=1)
 
 
-def _product_block(n_weightings, n_pairs):
-    """Rows a block for the product of (n_weightings, rows) and (rows, n_pairs)."""
-    rows = SMALL_PRODUCT // max(n_weightings * n_pairs, 1)
-    return min(rows, 2048) if rows >= 128 else 1024
+class _SignsWorkspace:
+    """Float signs of a block of rows and pairs, in arrays used again: fresh ones would cost more than the work."""
+
+    def __init__(self, dtype, n_pairs, n_rows):
+        self.first = np.empty(n_pairs * n_rows, dtype)
+        self.second = np.empty(n_pairs * n_rows, dtype)
+        self.values = np.empty(n_pairs * n_rows, np.float32)
+
+    def signs(self, ranks, first, second):
+        """+1 where the first item of a pair comes before the second, of shape (n_pairs, n_rows)."""
+        shape = len(first), ranks.shape[1]
+        ahead, behind, values = (
+            a[: shape[0] * shape[1]].reshape(shape) for a in (self.first, self.second, self.values)
+        )
+        # With a checked mode, take would not write into the array but copy.
+        np.take(ranks, first, axis=0, out=ahead, mode="clip")
+        np.take(ranks, second, axis=0, out=behind, mode="clip")
+        np.subtract(behind, ahead, out=ahead)
+        np.sign(ahead, out=ahead)
+        values[...] = ahead
+        return values
 
 
 def _pack(bits, n_words):
