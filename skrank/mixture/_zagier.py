@@ -1,7 +1,7 @@
 """Zagier's determinant: why Mallows models of one dispersion are linearly independent.
 
-Liu and Moitra, "Efficiently Learning Mixtures of Mallows Models" (FOCS 2018), section 3.3 and Lemma 3; the determinant is
-from Zagier, "Realizability of a model in infinite statistics" (1992). Permutations are rows of 0-based places, in
+Liu and Moitra, "Efficiently Learning Mixtures of Mallows Models" (FOCS 2018), section 3.3 and Lemma 3; the determinant
+is from Zagier, "Realizability of a model in infinite statistics" (1992). Permutations are rows of 0-based places, in
 lexicographic order.
 """
 
