@@ -1,14 +1,230 @@
 """Stochastic triplet embedding: maximum likelihood coordinates from recorded triplet answers."""
 
+import warnings
+from numbers import Integral, Real
+
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import svd_flip
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skrank._triplets import check_triplets
+from skrank.exceptions import InsufficientDataWarning
 from skrank.manifold._triplet_loss import TripletLoss
+from skrank.metrics import triplet_accuracy
 
 _PRECISE_BELOW = 1 << 17  # triplets: double precision costs nothing noticeable below
+
+
+class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
+    r"""Coordinates from recorded answers to "is item j or item k more like item i?".
+
+    Maximum likelihood under the model of stochastic triplet embedding [1]_: with D the squared Euclidean distances of
+    the embedding, "j is nearer to i than k" is answered with probability :math:`1 / (1 + e^{D_{ij} - D_{ik}})`. The
+    coordinates therefore have a scale: distances are in units of the noise of the answers.
+
+    The fit starts from the leading eigenvectors of the signed counts of the answers, then runs L-BFGS in coordinates in
+    which each item has unit curvature. Its memory is proportional to the number of answers.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of dimensions of the embedding.
+    n_samples : int, default=None
+        Number of items. None: the rows of `init` if that is an array, or else the largest index in the triplets plus
+        one. Give it where the last items may be missing from some answers, as in cross-validation.
+    init : {"spectral", "random"} or array-like of shape (n_samples, n_components), default="spectral"
+        Where to start. "spectral" needs a fraction of the iterations of "random" and avoids its poor local optima. An
+        array is a warm start: a former `embedding_`, or another method's coordinates at about the right scale.
+    max_iter : int, default=300
+        Largest number of L-BFGS iterations. From the spectral start some 10 to 20 are usual.
+    tol : float, default=0.02
+        The fit stops when the remaining step of the coordinates (root mean square) is below `tol` of their standard
+        errors: beyond that, iterations move the embedding by less than the noise of the answers leaves open.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the eigenvectors' iteration or the random start. Two fits from the spectral start agree to within `tol`.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Coordinates: centred, on their principal axes, longest first, with the signs that make the largest absolute
+        coordinate of each axis positive. An item that no triplet contains stays where it started, which says nothing.
+    loss_ : float
+        Negative log-likelihood at `embedding_`, a sum over the answers.
+    n_iter_ : int
+        Iterations done.
+    n_features_in_ : int
+        3, the number of columns of the triplets.
+    feature_names_in_ : ndarray of shape (3,)
+        Names of the columns, when the triplets come as a DataFrame with string names.
+
+    See Also
+    --------
+    LandmarkOrdinalEmbedding : Chooses its questions itself; much faster when an oracle can be asked.
+    skrank.metrics.triplet_accuracy : The score, for any coordinates.
+
+    References
+    ----------
+    .. [1] L. van der Maaten and K. Weinberger, "Stochastic triplet embedding", IEEE MLSP 2012, equations 2 and 3.
+
+    Examples
+    --------
+    >>> from skrank.datasets import make_triplets
+    >>> from skrank.manifold import StochasticTripletEmbedding
+    >>> from skrank.metrics import procrustes_error
+    >>> triplets, X = make_triplets(n_samples=30, n_triplets=9000, noise="logistic", random_state=0)
+    >>> model = StochasticTripletEmbedding(random_state=0).fit(triplets)
+    >>> model.embedding_.shape
+    (30, 2)
+    >>> procrustes_error(X, model.embedding_) < 0.05
+    True
+    """
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_samples": [Interval(Integral, 3, None, closed="left"), None],
+        "init": [StrOptions({"spectral", "random"}), "array-like"],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(self, n_components=2, *, n_samples=None, init="spectral", max_iter=300, tol=0.02, random_state=None):
+        self.n_components = n_components
+        self.n_samples = n_samples
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Embed the items of the triplets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_triplets, 3)
+            Indices (i, j, k) of an anchor i and two other items.
+        y : array-like of shape (n_triplets,), default=None
+            The answers. None: j is nearer to i than k in each row. Booleans, or numbers that are all 0 or 1: true where
+            j is nearer. Other whole numbers: how often j was answered to be nearer, negative where k was.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            On a row that is not a triplet, a response that says nothing (the message names both), or an `init` of
+            another shape.
+
+        Warns
+        -----
+        InsufficientDataWarning
+            If some items occur in no triplet, or there are fewer answers than coordinates.
+        ConvergenceWarning
+            If `max_iter` is reached.
+        """
+        init = self.init if isinstance(self.init, str) else check_array(self.init, dtype=float, input_name="init")
+        n_samples = self.n_samples
+        if n_samples is None and not isinstance(init, str):
+            n_samples = len(init)
+        triplets = check_triplets(validate_data(self, X, dtype="numeric"), y, n_samples=n_samples)
+        n_samples = int(triplets.max()) + 1 if n_samples is None else n_samples
+        if not isinstance(init, str) and init.shape != (n_samples, self.n_components):
+            raise ValueError(f"init must have the shape {(n_samples, self.n_components)}, got {init.shape}.")
+
+        context = self._init_callback_context(max_subtasks=self.max_iter)
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+
+        def after_iteration(n_iter, loss):
+            iteration = context.subcontext(task_name="iteration")
+            iteration.call_on_fit_task_begin(estimator=self, X=X, y=y)
+            return iteration.call_on_fit_task_end(estimator=self, X=X, y=y)
+
+        self.embedding_, info = fit_triplets(
+            triplets,
+            n_samples,
+            self.n_components,
+            init=init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            random_state=self.random_state,
+            callback=after_iteration,
+        )
+        self.loss_, self.n_iter_ = info["loss"], info["n_iter"]
+        _warn_about(info, len(triplets), self.embedding_.size, self.max_iter)
+        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
+        return self
+
+    def fit_transform(self, X, y=None):
+        """Embed the items of the triplets and return their coordinates.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_triplets, 3)
+            Indices (i, j, k) of an anchor i and two other items.
+        y : array-like of shape (n_triplets,), default=None
+            The answers, as in :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The coordinates of the items, `embedding_`.
+        """
+        return self.fit(X, y).embedding_
+
+    def score(self, X, y=None):
+        """Share of triplet answers that the embedding reproduces.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_triplets, 3)
+            Indices of embedded items.
+        y : array-like of shape (n_triplets,), default=None
+            The answers, as in :meth:`fit`.
+
+        Returns
+        -------
+        float
+            Between 0 and 1; guessing gives 0.5.
+        """
+        check_is_fitted(self)
+        return triplet_accuracy(self.embedding_, validate_data(self, X, reset=False, dtype="numeric"), y)
+
+
+def _warn_about(info, n_triplets, n_coordinates, max_iter):
+    unseen = np.flatnonzero(info["n_answers"] == 0)
+    if len(unseen):
+        warnings.warn(
+            f"{len(unseen)} items occur in no triplet, such as item {unseen[0]}: their coordinates are arbitrary. Ask "
+            "about them, or leave them out.",
+            InsufficientDataWarning,
+            stacklevel=3,
+        )
+    if n_triplets < n_coordinates:
+        warnings.warn(
+            f"{n_triplets} answers are fewer than the {n_coordinates} coordinates to be found, so that the embedding "
+            "follows their noise. Ask more questions, or lower n_components.",
+            InsufficientDataWarning,
+            stacklevel=3,
+        )
+    if not (info["converged"] or info["stopped"]):
+        warnings.warn(
+            f"StochasticTripletEmbedding did not converge in {max_iter} iterations: the remaining step is "
+            f"{info['step']:.2g} standard errors. Increase max_iter or tol. If the answers have no noise, an embedding "
+            "that reproduces them all can grow without end: then its order is meaningful, its scale is not.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
 
 def fit_triplets(
@@ -39,7 +255,7 @@ def fit_triplets(
     random_state : int, RandomState instance or None, default=None
         Draws the start.
     callback : callable or None, default=None
-        Called as `callback(n_iter, loss)` after each iteration.
+        Called as `callback(n_iter, loss)` after each iteration; a true answer stops the fit.
 
     Returns
     -------
@@ -47,7 +263,8 @@ def fit_triplets(
         Centred, on its principal axes, with the signs that make each axis' largest coordinate positive.
     info : dict
         `loss` (at the end, a sum over the triplets), `n_iter`, `n_evaluations` (of loss and gradient), `step` (the
-        quantity that `tol` bounds), `converged` and `n_answers` (how many triplets each item occurs in).
+        quantity that `tol` bounds), `converged`, `stopped` (by the callback) and `n_answers` (how many triplets each
+        item occurs in).
     """
     random_state = check_random_state(random_state)
     loss = TripletLoss(triplets, n_samples, np.float64 if len(triplets) < _PRECISE_BELOW else np.float32)
@@ -57,6 +274,8 @@ def fit_triplets(
         )
     else:
         start = np.array(init, float)
+        if np.ptp(start, axis=0).max() == 0:
+            raise ValueError("all rows of init are equal, which the fit cannot leave: the gradient is zero there.")
     X, info = _minimize(loss, start - start.mean(axis=0), max_iter, tol, callback)
     return principal_axes(X), {**info, "n_answers": loss.n_answers}
 
@@ -133,6 +352,7 @@ def _minimize(loss, start, max_iter, tol, callback):
     longest = np.sqrt((step**2).sum(axis=1).max())
     length = np.linalg.norm(whitened) * min(1.0, 0.5 / max(longest, 1e-300))
     state = {"loss": value, "n_iter": 0, "n_evaluations": 1, "step": np.sqrt(np.mean(whitened**2)), "converged": False}
+    state["stopped"] = False
     if state["step"] <= tol or length == 0 or max_iter == 0:
         return start, {**state, "converged": state["step"] <= tol}
     evaluated = {"u": np.zeros(start.size), "result": (value, length * whitened.ravel())}
@@ -152,10 +372,10 @@ def _minimize(loss, start, max_iter, tol, callback):
         value, gradient = value_and_gradient(intermediate_result.x)
         state["n_iter"] += 1
         state["loss"], state["step"] = value, np.sqrt(np.mean(gradient**2)) / length
-        if callback is not None:
-            callback(state["n_iter"], value)
-        if state["step"] <= tol:
-            state["converged"] = True
+        state["converged"] = bool(state["step"] <= tol)
+        stop = callback is not None and callback(state["n_iter"], value)
+        if stop or state["converged"]:
+            state["stopped"] = bool(stop)
             raise StopIteration
 
     result = minimize(

@@ -109,7 +109,7 @@ class TripletLoss:
         return self._product(np.ascontiguousarray(X, self._probability.dtype), far_sign=-1)
 
     def _product(self, X, far_sign):
-        """(M + M') X with M the near matrix plus `far_sign` times the far one; the data is the current probabilities."""
+        """(M + M') X, with M the near matrix plus `far_sign` times the far one, at the current probabilities."""
         result = self._rows[1] @ X
         result += self._columns[1] @ X
         result *= far_sign

@@ -1,0 +1,92 @@
+"""Recorded triplet answers: the only place that validates them and reads their formats."""
+
+import numpy as np
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+
+
+def check_triplets(triplets, responses=None, *, n_samples=None):
+    """Triplet answers in any of cblearn's list formats, as rows (i, j, k): j is nearer to i than k is.
+
+    The formats differ in `responses`:
+
+    - list-order: None. Each row (i, j, k) says itself that j is nearer to the anchor i than k is.
+    - list-boolean: booleans, or numbers that are all 0 or 1; 1 where j is nearer, 0 where k is.
+    - list-count: other integers; c > 0 says that j was answered to be nearer c times, c < 0 that k was, -c times.
+
+    Parameters
+    ----------
+    triplets : array-like of shape (n_triplets, 3)
+        Indices (i, j, k) of three different items.
+    responses : array-like of shape (n_triplets,), default=None
+        The answers; see above.
+    n_samples : int, default=None
+        Number of items, which the indices must stay below.
+
+    Returns
+    -------
+    ndarray of shape (n_answers, 3), int64
+        One row an answer: counts are repeated.
+
+    Raises
+    ------
+    ValueError
+        On triplets of another shape, indices that are negative, not whole or too large, an item that occurs twice in a
+        triplet, and responses that are undecided or not whole. The message names the row and the value.
+
+    Examples
+    --------
+    >>> from skrank._triplets import check_triplets
+    >>> check_triplets([[0, 1, 2], [1, 0, 2]], [True, False])
+    array([[0, 1, 2],
+           [1, 2, 0]])
+    >>> check_triplets([[0, 1, 2], [1, 0, 2]], [1, -2])
+    array([[0, 1, 2],
+           [1, 2, 0],
+           [1, 2, 0]])
+    """
+    triplets = _check_indices(triplets, n_samples)
+    if responses is None:
+        return triplets
+    responses = column_or_1d(responses)
+    check_consistent_length(triplets, responses)
+    if responses.dtype != bool and not np.issubdtype(responses.dtype, np.number):
+        raise ValueError(f"responses must be booleans or whole numbers, got the dtype {responses.dtype}.")
+    if np.isin(responses, (0, 1)).all():
+        return _turned(triplets, responses.astype(bool))
+    _refuse_rows(responses != np.round(responses), responses, "responses must be whole numbers or booleans")
+    _refuse_rows(responses == 0, responses, "a response of 0 among counts is undecided; drop such rows")
+    return np.repeat(_turned(triplets, responses > 0), np.abs(responses).astype(np.int64), axis=0)
+
+
+def _check_indices(triplets, n_samples):
+    triplets = check_array(triplets, dtype="numeric", ensure_min_samples=0, input_name="triplets")
+    if triplets.shape[1] != 3:
+        raise ValueError(
+            f"triplets must have 3 columns (anchor i, items j and k), got an array of shape {triplets.shape}."
+        )
+    if len(triplets) == 0:
+        raise ValueError("triplets is empty: 0 sample(s) (shape=(0, 3)) while a minimum of 1 is required.")
+    if not np.issubdtype(triplets.dtype, np.integer):
+        _refuse_rows((triplets != np.round(triplets)).any(axis=1), triplets, "triplets must hold whole numbers")
+        triplets = triplets.astype(np.int64)
+    triplets = triplets.astype(np.int64, copy=False)
+    _refuse_rows((triplets < 0).any(axis=1), triplets, "triplets must hold indices from 0")
+    if n_samples is not None:
+        too_large = (triplets >= n_samples).any(axis=1)
+        _refuse_rows(too_large, triplets, f"triplets must hold indices below the number of items, {n_samples}")
+    i, j, k = triplets.T
+    repeated = (i == j) | (i == k) | (j == k)
+    _refuse_rows(repeated, triplets, "the three items of a triplet must differ; drop such rows")
+    return triplets
+
+
+def _turned(triplets, left_is_nearer):
+    return np.where(left_is_nearer[:, None], triplets, triplets[:, [0, 2, 1]])
+
+
+def _refuse_rows(refused, values, requirement):
+    if refused.any():
+        row = int(np.argmax(refused))
+        n_others = int(refused.sum()) - 1
+        others = f" ({n_others} more rows like it)" if n_others else ""
+        raise ValueError(f"{requirement}: row {row} is {values[row].tolist()}{others}.")

@@ -1,0 +1,5 @@
+"""Warnings of skrank, beside those of `sklearn.exceptions`."""
+
+
+class InsufficientDataWarning(UserWarning):
+    """The data say too little about what was asked; the message says what, and what to do about it."""

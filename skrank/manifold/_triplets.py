@@ -1,0 +1,123 @@
+"""Recorded triplet answers in the place of an oracle."""
+
+import numpy as np
+
+from skrank._triplets import check_triplets
+
+
+class TripletOracle:
+    """Recorded triplet answers that can be asked again.
+
+    The oracle answers a question that was recorded, in either order of its two items, by the majority of its recorded
+    answers; an even split goes to the first of them. It refuses a question that was never recorded: nothing guesses.
+
+    Build it with :meth:`from_triplets`.
+
+    Parameters
+    ----------
+    triplets : array-like of shape (n_triplets, 3)
+        Rows (i, j, k): j is nearer to i than k is.
+
+    Attributes
+    ----------
+    triplets : ndarray of shape (n_triplets, 3)
+        The recorded answers, j nearer than k.
+    n_samples : int
+        Number of items: the largest index plus one.
+
+    See Also
+    --------
+    StochasticTripletEmbedding : Embeds recorded answers as they are.
+
+    Notes
+    -----
+    Landmark ordinal embedding chooses its questions: it needs many answers about the same few anchors. Answers to m
+    uniformly random questions about n items have about m/n answers an anchor, so it does not apply to them. Use
+    :class:`StochasticTripletEmbedding` there. This oracle serves records that hold every question that will be asked.
+
+    Examples
+    --------
+    >>> from skrank.manifold import TripletOracle
+    >>> oracle = TripletOracle.from_triplets([[0, 1, 2], [1, 0, 2]], [True, False])
+    >>> oracle([0, 0, 1], [1, 2, 0], [2, 1, 2])
+    array([ True, False, False])
+    """
+
+    def __init__(self, triplets):
+        self.triplets = check_triplets(triplets)
+        self.n_samples = int(self.triplets.max()) + 1
+        pairs = self._pair_codes(self.triplets[:, 1], self.triplets[:, 2])
+        self._pairs, pairs = np.unique(pairs, return_inverse=True)
+        codes = self.triplets[:, 0] * len(self._pairs) + pairs
+        self._codes, first, codes = np.unique(codes, return_index=True, return_inverse=True)
+        lower_is_nearer = np.where(self.triplets[:, 1] < self.triplets[:, 2], 1, -1)
+        votes = np.bincount(codes, lower_is_nearer)
+        self._lower_is_nearer = np.where(votes == 0, lower_is_nearer[first], votes) > 0
+
+    @classmethod
+    def from_triplets(cls, triplets, responses=None):
+        """Oracle of answers in cblearn's list-order, list-boolean or list-count format.
+
+        Parameters
+        ----------
+        triplets : array-like of shape (n_triplets, 3)
+            Indices (i, j, k) of three different items.
+        responses : array-like of shape (n_triplets,), default=None
+            None: j is nearer to i than k in each row. Booleans, or numbers that are all 0 or 1: true where j is nearer.
+            Other whole numbers: how often j was answered to be nearer, negative where k was.
+
+        Returns
+        -------
+        TripletOracle
+
+        Raises
+        ------
+        ValueError
+            On a row that is not a triplet or a response that says nothing; the message names both.
+        """
+        return cls(check_triplets(triplets, responses))
+
+    def __len__(self):
+        return len(self.triplets)
+
+    def __call__(self, anchors, left, right):
+        """Whether `left` is nearer to `anchors` than `right`, by the recorded answers.
+
+        Parameters
+        ----------
+        anchors, left, right : array-like of shape (n_questions,) or (n_questions, 1)
+            Indices of items.
+
+        Returns
+        -------
+        ndarray of shape (n_questions,), bool
+
+        Raises
+        ------
+        ValueError
+            If a question was never recorded.
+        """
+        anchors, left, right = (np.asarray(items).reshape(-1).astype(np.int64) for items in (anchors, left, right))
+        pair_codes = self._pair_codes(left, right)
+        pairs = np.minimum(np.searchsorted(self._pairs, pair_codes), len(self._pairs) - 1)
+        codes = anchors * len(self._pairs) + pairs
+        position = np.minimum(np.searchsorted(self._codes, codes), len(self._codes) - 1)
+        unseen = (self._pairs[pairs] != pair_codes) | (self._codes[position] != codes)
+        if unseen.any():
+            row = np.argmax(unseen)
+            raise ValueError(
+                f"{unseen.sum()} of {len(unseen)} questions were never recorded, such as anchor {anchors[row]}, items "
+                f"{left[row]} and {right[row]} (row {row}). Landmark ordinal embedding asks many questions about the "
+                "same few anchors, which recorded answers to random questions do not hold. Embed those with "
+                "StochasticTripletEmbedding."
+            )
+        return self._lower_is_nearer[position] == (left < right)
+
+    def __sklearn_clone__(self):
+        return self
+
+    def _pair_codes(self, left, right):
+        # a question about an item that the record does not know must not collide with one that it does
+        lower, higher = np.minimum(left, right), np.maximum(left, right)
+        known = (lower >= 0) & (higher < self.n_samples)
+        return np.where(known, lower * self.n_samples + higher, -1)

@@ -1,0 +1,238 @@
+import pickle
+import tracemalloc
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skrank.datasets import make_triplets
+from skrank.exceptions import InsufficientDataWarning
+from skrank.manifold import StochasticTripletEmbedding
+from skrank.metrics import procrustes_error, triplet_accuracy
+
+NOT_TRIPLETS = "the check's X is a matrix of features; here X holds indices of three different items a row"
+CHECKS_THAT_NEED_FEATURES = (
+    "check_dict_unchanged",
+    "check_dont_overwrite_parameters",
+    "check_dtype_object",
+    "check_estimators_dtypes",
+    "check_estimators_fit_returns_self",
+    "check_estimators_nan_inf",
+    "check_estimators_overwrite_params",
+    "check_estimators_pickle",
+    "check_f_contiguous_array_estimator",
+    "check_fit2d_1feature",
+    "check_fit2d_1sample",
+    "check_fit2d_predict1d",
+    "check_fit_check_is_fitted",
+    "check_fit_idempotent",
+    "check_fit_score_takes_y",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_n_features_in",
+    "check_n_features_in_after_fitting",
+    "check_pipeline_consistency",
+    "check_positive_only_tag_during_fit",
+    "check_readonly_memmap_input",
+)
+
+
+@parametrize_with_checks(
+    [StochasticTripletEmbedding()],
+    expected_failed_checks=lambda estimator: dict.fromkeys(CHECKS_THAT_NEED_FEATURES, NOT_TRIPLETS),
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def answers():
+    return make_triplets(n_samples=40, n_triplets=12_000, noise="logistic", random_state=0)
+
+
+@pytest.fixture(scope="module")
+def fitted(answers):
+    return StochasticTripletEmbedding(random_state=0).fit(answers[0])
+
+
+def test_recovers_the_coordinates(answers, fitted):
+    triplets, X = answers
+    assert fitted.embedding_.shape == X.shape
+    assert fitted.n_features_in_ == 3
+    assert procrustes_error(X, fitted.embedding_) < 0.02
+    assert fitted.score(triplets) == triplet_accuracy(fitted.embedding_, triplets)
+    assert fitted.score(triplets) > triplet_accuracy(X, triplets) - 0.002
+    largest = fitted.embedding_[np.abs(fitted.embedding_).argmax(axis=0), [0, 1]]
+    assert np.all(largest > 0)
+
+
+def test_the_three_formats_give_one_embedding(answers, fitted):
+    triplets = answers[0]
+    left = np.random.default_rng(0).random(len(triplets)) < 0.5
+    asked = np.where(left[:, None], triplets, triplets[:, [0, 2, 1]])
+    for responses in (left, left.astype(int), np.where(left, 1, -1)):
+        embedding = StochasticTripletEmbedding(random_state=0).fit_transform(asked, responses)
+        np.testing.assert_array_equal(embedding, fitted.embedding_)
+        assert fitted.score(asked, responses) == fitted.score(triplets)
+
+
+def test_counts_are_repeated_answers(answers):
+    triplets = answers[0][:3000]
+    counts = np.random.default_rng(0).integers(1, 4, 3000)
+    one = StochasticTripletEmbedding(random_state=0).fit(triplets, counts)
+    other = StochasticTripletEmbedding(random_state=0).fit(np.repeat(triplets, counts, axis=0))
+    np.testing.assert_array_equal(one.embedding_, other.embedding_)
+
+
+def test_order_of_the_answers_changes_nothing_beyond_the_tolerance(answers, fitted):
+    other = StochasticTripletEmbedding(random_state=1).fit(answers[0][::-1])
+    assert procrustes_error(fitted.embedding_, other.embedding_) < 1e-5
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_data_frames(answers, fitted, frame):
+    columns = dict(zip(["anchor", "near", "far"], answers[0].T, strict=True))
+    model = StochasticTripletEmbedding(random_state=0).fit(frame(columns))
+    np.testing.assert_array_equal(model.embedding_, fitted.embedding_)
+    assert list(model.feature_names_in_) == ["anchor", "near", "far"]
+
+
+def test_clone_and_pickle(answers, fitted):
+    copy = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(copy.embedding_, fitted.embedding_)
+    np.testing.assert_array_equal(clone(fitted).fit(answers[0]).embedding_, fitted.embedding_)
+
+
+def test_warm_start_needs_no_iteration(answers, fitted):
+    warm = StochasticTripletEmbedding(init=fitted.embedding_).fit(answers[0])
+    assert warm.n_iter_ == 0
+    np.testing.assert_allclose(warm.embedding_, fitted.embedding_)
+    cold = StochasticTripletEmbedding(init="random", random_state=0).fit(answers[0])
+    assert cold.loss_ == pytest.approx(fitted.loss_, abs=0.1)
+
+
+def test_grid_search_finds_the_dimension(answers):
+    search = GridSearchCV(
+        StochasticTripletEmbedding(n_samples=40, random_state=0), {"n_components": [1, 2]}, cv=3, error_score="raise"
+    )
+    search.fit(answers[0])
+    assert search.best_params_ == {"n_components": 2}
+    assert search.best_score_ > 0.7
+
+
+class Recorder:
+    def __init__(self):
+        self.begun = self.ended = 0
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        self.begun += 1
+
+    def on_fit_task_end(self, estimator, context):
+        self.ended += 1
+        return self.ended == 3
+
+
+def test_callbacks_see_each_iteration_and_can_stop(answers):
+    recorder = Recorder()
+    model = StochasticTripletEmbedding(random_state=0).set_callbacks(recorder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(answers[0])
+    assert model.n_iter_ == 3
+    assert recorder.begun == recorder.ended == 4  # three iterations and the fit itself
+
+
+def test_memory_is_proportional_to_the_answers():
+    n_samples, n_triplets = 20_000, 40_000
+    triplets, _ = make_triplets(n_samples, n_triplets, noise="logistic", random_state=0)
+    tracemalloc.start()
+    with pytest.warns(ConvergenceWarning), pytest.warns(InsufficientDataWarning):
+        StochasticTripletEmbedding(n_samples=n_samples, max_iter=2, random_state=0).fit(triplets)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < n_samples**2 / 8  # bits of a matrix; a matrix of bytes would be eight times that
+
+
+def test_answers_without_noise_keep_finite_coordinates():
+    triplets, X = make_triplets(n_samples=30, n_triplets=6000, random_state=0)
+    model = StochasticTripletEmbedding(random_state=0).fit(triplets)
+    with pytest.warns(ConvergenceWarning, match="answers have no noise"):
+        StochasticTripletEmbedding(max_iter=3, random_state=0).fit(triplets)
+    assert np.isfinite(model.embedding_).all()
+    assert model.score(triplets) > 0.99
+    assert procrustes_error(X, model.embedding_) < 0.01
+
+
+def test_duplicate_points():
+    X = np.repeat(np.random.default_rng(0).standard_normal((10, 2)), 3, axis=0)
+    triplets, _ = make_triplets(n_triplets=10_000, coordinates=X, noise="logistic", random_state=0)
+    assert procrustes_error(X, StochasticTripletEmbedding(random_state=0).fit_transform(triplets)) < 0.05
+
+
+def test_answers_that_are_pure_noise():
+    triplets, _ = make_triplets(n_samples=20, n_triplets=4000, noise="flip", flip_rate=0.5, random_state=0)
+    model = StochasticTripletEmbedding(random_state=0).fit(triplets)
+    assert np.isfinite(model.embedding_).all()
+    assert model.loss_ <= 4000 * np.log(2)
+
+
+def test_unseen_items_are_named():
+    triplets, _ = make_triplets(n_samples=20, n_triplets=4000, noise="logistic", random_state=0)
+    with pytest.warns(InsufficientDataWarning, match="2 items occur in no triplet, such as item 20"):
+        model = StochasticTripletEmbedding(n_samples=22, random_state=0).fit(triplets)
+    assert model.embedding_.shape == (22, 2)
+    assert np.isfinite(model.embedding_).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_too_few_answers_are_named():
+    with pytest.warns(InsufficientDataWarning, match="1 answers are fewer than the 6 coordinates"):
+        embedding = StochasticTripletEmbedding(random_state=0).fit_transform([[0, 1, 2]])
+    assert embedding.shape == (3, 2)
+    assert np.isfinite(embedding).all()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_more_components_than_the_items_can_fill():
+    triplets, _ = make_triplets(n_samples=5, n_triplets=2000, noise="logistic", random_state=0)
+    embedding = StochasticTripletEmbedding(n_components=7, random_state=0).fit_transform(triplets)
+    assert embedding.shape == (5, 7)
+    assert np.isfinite(embedding).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"init": np.zeros((4, 2))}, "all rows of init are equal"),
+        ({"init": np.zeros((3, 2))}, r"number of items, 3: row 1 is \[1, 2, 3\]"),
+        ({"init": np.eye(4)[:, :3]}, r"init must have the shape \(4, 2\), got \(4, 3\)"),
+        ({"init": np.full((4, 2), np.nan)}, "init contains NaN"),
+        ({"init": "pca"}, "'init' parameter"),
+        ({"n_samples": 3}, "number of items, 3"),
+        ({"n_components": 0}, "'n_components' parameter"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        StochasticTripletEmbedding(**parameters).fit([[0, 1, 2], [1, 2, 3]])
+
+
+def test_bad_triplets():
+    with pytest.raises(ValueError, match=r"must differ.*row 1 is \[2, 2, 1\]"):
+        StochasticTripletEmbedding().fit([[0, 1, 2], [2, 2, 1]])
+    with pytest.raises(ValueError, match="3 columns"):
+        StochasticTripletEmbedding().fit([[0, 1], [2, 0]])
+    with pytest.raises(ValueError, match="undecided"):
+        StochasticTripletEmbedding().fit([[0, 1, 2], [2, 0, 1]], [2, 0])
