@@ -98,6 +98,14 @@ def sample_mallows(centers, nu, rng, ranks=None):
     -------
     positions : ndarray of shape (n_samples, n_items), of the smallest signed integer type
     """
+    return mallows_positions(centers, nu, rng.random(centers.shape), ranks)
+
+
+def mallows_positions(centers, nu, uniform, ranks=None):
+    """The draws that `sample_mallows` makes of uniform numbers in [0, 1], shape (n_samples, n_items).
+
+    One number for each insertion, by inversion: ``1 - uniform`` gives draws of the same law that vary oppositely.
+    """
     n_samples, n_items = centers.shape
     if ranks is None:
         order = np.argsort(centers, axis=1, kind="stable")
@@ -106,7 +114,7 @@ def sample_mallows(centers, nu, rng, ranks=None):
         order = np.argsort(ranks.astype(np.int64) * n_items + centers, axis=1, kind="stable")
         first, _ = bucket_places(ranks)
         limits = np.arange(n_items) - np.take_along_axis(first, order, axis=1)
-    displacements = truncated_geometric(limits, np.reshape(nu, (-1, 1)), rng.random(centers.shape))
+    displacements = truncated_geometric(limits, np.reshape(nu, (-1, 1)), uniform)
     positions = np.empty((n_samples, n_items), np.min_scalar_type(-n_items))
     np.put_along_axis(positions, order, positions_from_insertions(displacements), axis=1)
     return positions
