@@ -226,6 +226,44 @@ def mean_places(ranks):
     return np.where(ranks == MISSING, np.nan, first + (size - 1) / 2)
 
 
+# ---------------------------------------------------------------- from lists to rank matrices
+def to_rank_matrix(ranks):
+    """The rank matrix that users see, the inverse of `densify`: buckets numbered from 1, float64, NaN if missing."""
+    matrix = ranks + 1.0
+    matrix[ranks == MISSING] = np.nan
+    return matrix
+
+
+def settle_unranked(ranks, unranked, explain):
+    """Decide what is meant by items that lists leave out.
+
+    Parameters
+    ----------
+    ranks : ndarray of shape (n_samples, n_items)
+        Densified rankings, MISSING where an item is left out.
+    unranked : None, "last" or "missing"
+        None refuses; "last" ties them in one bucket after all others; "missing" keeps them.
+    explain : callable
+        ``explain(row, item)`` is the first half of the error message: which ranking leaves out which item.
+
+    Returns
+    -------
+    ranks : ndarray of shape (n_samples, n_items)
+    """
+    if unranked == "missing":
+        return ranks
+    gaps = ranks == MISSING
+    if not gaps.any():
+        return ranks
+    if unranked == "last":
+        return np.where(gaps, ranks.max(axis=1, keepdims=True) + ranks.dtype.type(1), ranks)
+    row = int(gaps.any(axis=1).argmax())
+    raise ValueError(
+        f"{explain(row, int(gaps[row].argmax()))}. Say what that means: unranked='last' (tied after all that are "
+        "ranked) or unranked='missing' (nothing is known of it)."
+    )
+
+
 # ---------------------------------------------------------------- aggregation
 class WeightedRankings(NamedTuple):
     """Distinct rankings in lexicographic order, their summed weights, and where each input row went (-1: dropped)."""

@@ -1,1 +1,15 @@
 """Between orderings, top-k lists, scores, pairwise wins and rank matrices."""
+
+from skrank.preprocessing._encoder import OrderingEncoder
+from skrank.preprocessing._orderings import orderings_from_ranks, ranks_from_orderings
+from skrank.preprocessing._pairs import ranks_from_pairs, ranks_from_wins
+from skrank.preprocessing._scores import ranks_from_scores
+
+__all__ = [
+    "OrderingEncoder",
+    "orderings_from_ranks",
+    "ranks_from_orderings",
+    "ranks_from_pairs",
+    "ranks_from_scores",
+    "ranks_from_wins",
+]

@@ -1,0 +1,194 @@
+"""OrderingEncoder: ballots with columns first choice, second choice, ... as a step of a pipeline."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skrank._rankings import check_rankings
+from skrank.preprocessing._labels import check_items, distinct_labels, label_table
+from skrank.preprocessing._orderings import UNRANKED, fit_width, order_ranks, rank_orderings
+
+
+class OrderingEncoder(TransformerMixin, BaseEstimator):
+    """Encode ballots with columns first choice, second choice, ... as a rank matrix.
+
+    The input lists item labels, best first; the output has one column for each item, with the rank that the ballot
+    gives it. It is to `ranks_from_orderings` what `sklearn.preprocessing.OneHotEncoder` is to indicator functions: it
+    learns the labels, checks new ballots against them, names its output columns, and inverts.
+
+    Parameters
+    ----------
+    items : "auto" or array-like of shape (n_items,), default="auto"
+        Labels of the items, in the order of the output's columns. "auto" takes those that occur in the ballots of
+        `fit`, sorted; pass them where items exist that no ballot may name.
+    unranked : {"last", "missing"}, default=None
+        What is meant by items that a ballot leaves out: "last" ties them after all its items; "missing" makes them
+        NaN, so that nothing is said of them. None raises as soon as an item is left out, because nothing guesses
+        between the two.
+
+    Attributes
+    ----------
+    items_ : ndarray of shape (n_items,)
+        Labels of the items: numbers where all are numbers, objects otherwise.
+    n_features_in_ : int
+        Number of choices on a ballot.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the ballots' columns, where they are strings.
+
+    See Also
+    --------
+    ranks_from_orderings : The same as a function.
+
+    Notes
+    -----
+    Labels may be of any hashable type, also mixed. None, NaN, NA and the empty string are gaps, unless `items` lists
+    the empty string; gaps may only end a ballot. An unknown label is an error, not a gap.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skrank.preprocessing import OrderingEncoder
+    >>> ballots = pd.DataFrame({"first": ["tuna", "squid"], "second": ["egg", None]})
+    >>> encoder = OrderingEncoder(unranked="last").set_output(transform="pandas")
+    >>> encoder.fit_transform(ballots)
+       egg  squid  tuna
+    0  2.0    3.0   1.0
+    1  2.0    1.0   2.0
+    >>> encoder.inverse_transform([[2, 3, 1], [2, 1, 2]])
+    array([['tuna', 'egg'],
+           ['squid', None]], dtype=object)
+    """
+
+    _parameter_constraints = {"items": [StrOptions({"auto"}), "array-like", range], **UNRANKED}
+
+    def __init__(self, *, items="auto", unranked=None):
+        self.items = items
+        self.unranked = unranked
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Learn the items' labels.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_choices), or list of lists of items
+            Ballots: item labels, best first.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : OrderingEncoder
+            The fitted encoder.
+        """
+        self._fit_ranks(X)
+        return self
+
+    def transform(self, X):
+        """Rank matrix of ballots.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_choices), or list of lists of items
+            Ballots: item labels, best first.
+
+        Returns
+        -------
+        ranks : ndarray of shape (n_samples, n_items), float64
+            1 is the most preferred; ties after all others or NaN for what is unranked. A DataFrame after
+            ``set_output``.
+
+        Raises
+        ------
+        ValueError
+            If a ballot holds an unknown item, an item twice, a gap before an item, or (`unranked=None`) leaves an item
+            out; names the row and the value.
+        """
+        check_is_fitted(self)
+        return rank_orderings(self._validate_ballots(X, reset=False), self.items_, self.unranked, "X")
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(self, X, y=None):
+        """Learn the items' labels and return the rank matrix of the same ballots.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_choices), or list of lists of items
+            Ballots: item labels, best first.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        ranks : ndarray of shape (n_samples, n_items), float64
+            As of `transform`.
+        """
+        return self._fit_ranks(X)
+
+    def inverse_transform(self, X):
+        """Ballots of a rank matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_items)
+            Rank matrix, columns in the order of `items_`.
+
+        Returns
+        -------
+        ballots : ndarray of shape (n_samples, n_features_in_)
+            Item labels, best first. Where ballots leave items out the dtype is object and they end in None.
+
+        Raises
+        ------
+        ValueError
+            If a row has ties or NaN that `unranked` does not account for, or ranks more items than a ballot has room
+            for.
+        """
+        check_is_fitted(self)
+        ranks = check_rankings(X)
+        n_items, n_choices = len(self.items_), self.n_features_in_
+        if ranks.shape[1] != n_items:
+            raise ValueError(f"X has {ranks.shape[1]} columns, but the encoder knows {n_items} items.")
+        ballots = order_ranks(ranks, self.items_, self.unranked, "X")
+        if self.unranked == "last" and n_choices == n_items - 1:
+            ballots = ballots[:, :n_choices]  # the one item left out comes after all others: nothing is lost
+        return fit_width(ballots, n_choices, "X")
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the output's columns: the items.
+
+        Parameters
+        ----------
+        input_features : array-like of shape (n_features_in_,), default=None
+            Ignored: the output's columns are not the input's.
+
+        Returns
+        -------
+        names : ndarray of shape (n_items,), str objects
+            The items' labels as strings.
+        """
+        check_is_fitted(self)
+        names = np.array([str(item) for item in self.items_.tolist()], dtype=object)
+        if len(set(names)) < len(names):
+            raise ValueError(f"Different items have the same name as strings ({names.tolist()}); rename one of them.")
+        return names
+
+    def _fit_ranks(self, X):
+        table = self._validate_ballots(X, reset=True)
+        self.items_ = distinct_labels(table) if isinstance(self.items, str) else check_items(self.items)
+        if len(self.items_) == 0:
+            raise ValueError("X holds no item at all: every cell is a gap.")
+        return rank_orderings(table, self.items_, self.unranked, "X")
+
+    def _validate_ballots(self, X, reset):
+        table = label_table(X, "X")
+        validate_data(self, X if hasattr(X, "columns") else table, reset=reset, skip_check_array=True)
+        return check_array(table, dtype=None, ensure_all_finite=False, input_name="X", estimator=self)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
+        return tags

@@ -1,0 +1,264 @@
+"""Orderings (items, best first) <-> rank matrices."""
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions, validate_params
+
+from skrank._rankings import (
+    MISSING,
+    check_rankings,
+    item_names,
+    n_ranked,
+    ordering,
+    rank_dtype,
+    rows_with_ties,
+    settle_unranked,
+    to_rank_matrix,
+)
+from skrank.preprocessing._labels import GAP, UNKNOWN, check_items, distinct_labels, encode, label_table
+
+UNRANKED = {"unranked": [StrOptions({"last", "missing"}), None]}
+
+
+@validate_params(
+    {"orderings": "no_validation", "items": ["array-like", range, None], **UNRANKED}, prefer_skip_nested_validation=True
+)
+def ranks_from_orderings(orderings, *, items=None, unranked=None):
+    """Rank matrix of orderings: lists of items, best first.
+
+    An ordering says which item takes each place; a ranking says which place each item takes. Everything in skrank
+    expects the second.
+
+    Parameters
+    ----------
+    orderings : array-like or DataFrame of shape (n_samples, n_choices), or list of lists of items
+        Row s lists the items of ranking s, the most preferred first. Labels may be of any type. None, NaN, NA or an
+        empty string is a gap: the ordering ends there. Rows of a list may differ in length.
+    items : array-like of shape (n_items,), default=None
+        The items' labels, in the order of the columns of the result. None means that the labels are the column numbers
+        0, ..., n_items - 1; each of them must occur, as otherwise nobody can tell how many items there are. Where
+        the labels are to be learned from the data, use `OrderingEncoder`.
+    unranked : {"last", "missing"}, default=None
+        What is meant by items that an ordering leaves out: "last" ties them after all its items; "missing" makes them
+        NaN, so that nothing is said of them. None raises as soon as an item is left out, because the two are different
+        data and nothing guesses between them.
+
+    Returns
+    -------
+    ranks : ndarray of shape (n_samples, n_items), float64
+        1 is the most preferred.
+
+    Raises
+    ------
+    ValueError
+        If a row holds an unknown item, an item twice, a gap before an item, or (`unranked=None`) leaves an item out;
+        names the row and the value.
+
+    See Also
+    --------
+    OrderingEncoder : The same as a transformer, which learns the labels.
+    orderings_from_ranks : The inverse.
+
+    Examples
+    --------
+    >>> from skrank.preprocessing import ranks_from_orderings
+    >>> ranks_from_orderings([["tuna", "egg", "squid"], ["squid", "tuna", "egg"]], items=["egg", "squid", "tuna"])
+    array([[2., 3., 1.],
+           [3., 1., 2.]])
+    >>> ranks_from_orderings([[2, 0], [1]], items=range(4), unranked="last")
+    array([[2., 3., 1., 3.],
+           [2., 1., 2., 2.]])
+    >>> ranks_from_orderings([[2, 0], [1]], items=range(4), unranked="missing")
+    array([[ 2., nan,  1., nan],
+           [nan,  1., nan, nan]])
+    """
+    table = label_table(orderings, "orderings")
+    items = _column_numbers(table) if items is None else check_items(items)
+    return rank_orderings(table, items, unranked, "orderings")
+
+
+@validate_params(
+    {"X": "no_validation", "items": ["array-like", range, None], **UNRANKED}, prefer_skip_nested_validation=True
+)
+def orderings_from_ranks(X, *, items=None, unranked=None):
+    """Orderings (items, best first) of a rank matrix.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_items)
+        Rank matrix. An ordering cannot tell ties, so there must be none, except those of unranked items.
+    items : array-like of shape (n_items,), default=None
+        Label of each column. None means the column names of a DataFrame, otherwise the column numbers.
+    unranked : {"last", "missing"}, default=None
+        Which items the orderings leave out, the inverse of `ranks_from_orderings`: "last", those tied at the end of a
+        row (two or more); "missing", those that are NaN. With None there must be neither.
+
+    Returns
+    -------
+    orderings : ndarray of shape (n_samples, n_choices)
+        n_choices is the length of the longest ordering. Where some are shorter the dtype is object and they end in
+        None.
+
+    Raises
+    ------
+    ValueError
+        If X has ties or NaN that `unranked` does not account for; names the row.
+
+    Examples
+    --------
+    >>> from skrank.preprocessing import orderings_from_ranks
+    >>> orderings_from_ranks([[2, 3, 1], [3, 1, 2]], items=["egg", "squid", "tuna"])
+    array([['tuna', 'egg', 'squid'],
+           ['squid', 'tuna', 'egg']], dtype=object)
+    >>> orderings_from_ranks([[2, 3, 1, 3], [2, 1, 2, 2]], unranked="last")
+    array([[2, 0],
+           [1, None]], dtype=object)
+    """
+    names = item_names(X) if items is None else items
+    ranks = check_rankings(X)
+    names = np.arange(ranks.shape[1]) if names is None else check_items(names)
+    if len(names) != ranks.shape[1]:
+        raise ValueError(f"items has {len(names)} labels, but X has {ranks.shape[1]} columns.")
+    return order_ranks(ranks, names, unranked, "X")
+
+
+def _column_numbers(table):
+    labels = distinct_labels(table)
+    if labels.dtype.kind not in "iu":
+        raise ValueError(
+            "orderings holds labels that are not column numbers"
+            + (f" ({labels[0]!r})" if len(labels) else "")
+            + ". Name the columns with items=[...], or learn them with OrderingEncoder."
+        )
+    if np.array_equal(labels, np.arange(len(labels))):
+        return labels
+    row, choice = np.argwhere(table == labels[-1])[0]
+    found = f"Row {row} of orderings holds {table[row, choice]}"
+    if np.array_equal(labels, np.arange(1, len(labels) + 1)):
+        raise ValueError(
+            f"{found}, and 0 never occurs: these ids count from 1, but column numbers count from 0. "
+            f"Pass items=range(1, {len(labels) + 1})."
+        )
+    raise ValueError(
+        f"{found}, but the {len(labels)} ids that occur are not 0, ..., {len(labels) - 1}. Pass items=[...], the "
+        "labels of all columns."
+    )
+
+
+# ---------------------------------------------------------------- core
+def rank_orderings(table, items, unranked, name):
+    """Rank matrix of a table of labels."""
+    codes = encode(table, items)
+    _refuse_unknown(codes, table, items, name)
+    _refuse_inner_gaps(codes, table, name)
+    ranks = ranks_of_codes(codes, len(items))
+    short = n_ranked(ranks) != np.count_nonzero(codes != GAP, axis=1)
+    if short.any():
+        row = int(short.argmax())
+        label = _first_repeated(codes[row], table[row])
+        raise ValueError(f"Row {row} of {name} lists {label!r} twice: {_shown(table[row])}.")
+    ranks = settle_unranked(
+        ranks,
+        unranked,
+        lambda row, item: f"Row {row} of {name} leaves out {_plain(items[item])!r}: {_shown(table[row])}",
+    )
+    return to_rank_matrix(ranks)
+
+
+def ranks_of_codes(codes, n_items):
+    """Densified rankings of orderings of item numbers (GAP: none); of an item that is listed twice the later place."""
+    ranks = np.full((len(codes), n_items), MISSING, rank_dtype(max(n_items, codes.shape[1])))
+    for choice, column in enumerate(codes.T):
+        rows = np.flatnonzero(column != GAP)
+        ranks[rows, column[rows]] = choice
+    return ranks
+
+
+def order_ranks(ranks, items, unranked, name):
+    """Orderings of densified rankings, unranked items left out."""
+    length = n_ranked(ranks)
+    if unranked != "missing" and (length < ranks.shape[1]).any():
+        row = int((length < ranks.shape[1]).argmax())
+        raise ValueError(
+            f"Row {row} of {name} has missing items (NaN). unranked='missing' leaves them out of the orderings."
+        )
+    if unranked == "last":
+        last = ranks == ranks.max(axis=1, keepdims=True)
+        tied_last = last.sum(axis=1) > 1
+        ranks = np.where(last & tied_last[:, None], MISSING, ranks)
+        length = n_ranked(ranks)
+    tied = rows_with_ties(ranks)
+    if tied.any():
+        row = int(tied.argmax())
+        remedy = "" if unranked == "last" else " unranked='last' leaves out items that are tied at the end."
+        raise ValueError(f"Row {row} of {name} ties items, which an ordering cannot tell.{remedy}")
+    width = int(length.max(initial=0))
+    orderings = items[ordering(ranks)[:, :width]]
+    gaps = np.arange(width) >= length[:, None]
+    if gaps.any():
+        orderings = orderings.astype(object)
+        orderings[gaps] = None
+    return orderings
+
+
+def fit_width(orderings, n_choices, name):
+    """Orderings of exactly n_choices columns: padded with None; longer ones are refused."""
+    width = orderings.shape[1]
+    if width > n_choices:
+        longer = np.array([label is not None for label in orderings[:, n_choices].tolist()])
+        raise ValueError(
+            f"Row {int(longer.argmax())} of {name} ranks more items than a ballot has choices ({n_choices})."
+        )
+    if width < n_choices:
+        padding = np.full((len(orderings), n_choices - width), None, dtype=object)
+        orderings = np.hstack([orderings.astype(object), padding])
+    return orderings
+
+
+def _refuse_unknown(codes, table, items, name):
+    unknown = codes == UNKNOWN
+    if not unknown.any():
+        return
+    row = int(unknown.any(axis=1).argmax())
+    choice = int(unknown[row].argmax())
+    label = _plain(table[row, choice])
+    hint = ""
+    if items.dtype.kind in "iu" and isinstance(label, (int, float)):
+        if np.array_equal(items, np.arange(len(items))) and label == len(items):
+            hint = f" If these ids count from 1, pass items=range(1, {len(items) + 1})."
+        elif np.array_equal(items, np.arange(1, len(items) + 1)) and label == 0:
+            hint = f" If these ids count from 0, pass items=range({len(items)})."
+    shown = ", ".join(repr(_plain(item)) for item in items[:10]) + (", ..." if len(items) > 10 else "")
+    raise ValueError(
+        f"Row {row} of {name} holds the unknown item {label!r} at choice {choice} (counted from 0). "
+        f"The {len(items)} items are {shown}.{hint}"
+    )
+
+
+def _refuse_inner_gaps(codes, table, name):
+    inner = (codes[:, :-1] == GAP) & (codes[:, 1:] != GAP)
+    if inner.any():
+        row = int(inner.any(axis=1).argmax())
+        choice = int(inner[row].argmax())
+        after = _plain(table[row, choice + 1])
+        raise ValueError(
+            f"Row {row} of {name} has a gap at choice {choice} (counted from 0), before {after!r}: "
+            f"{_shown(table[row])}. A ballot must be filled from the first choice on; gaps may only end it."
+        )
+
+
+def _first_repeated(codes, labels):
+    seen = set()
+    for code, label in zip(codes.tolist(), labels, strict=True):
+        if code != GAP and code in seen:
+            return _plain(label)
+        seen.add(code)
+    return None
+
+
+def _plain(label):
+    """The label without numpy's type, for messages."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _shown(labels):
+    return "[" + ", ".join(repr(_plain(label)) for label in labels[:10]) + (", ...]" if len(labels) > 10 else "]")

@@ -1,0 +1,45 @@
+"""Scores, ratings and utilities -> rank matrices."""
+
+from sklearn.utils._param_validation import validate_params
+
+from skrank._rankings import check_rankings, densify, to_rank_matrix
+
+
+@validate_params(
+    {"scores": "no_validation", "higher_is_preferred": ["boolean"]},
+    prefer_skip_nested_validation=True,
+)
+def ranks_from_scores(scores, *, higher_is_preferred=True):
+    """Rank matrix of scores: ratings, utilities, times, prices.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_samples, n_items)
+        ``scores[s, i]`` is what s gives item i. Equal scores become ties, NaN stays missing, infinities are refused.
+    higher_is_preferred : bool, default=True
+        Whether the highest score is preferred (ratings) or the lowest one (times, prices). In the second case the
+        scores are already a rank matrix and this only renumbers them.
+
+    Returns
+    -------
+    ranks : ndarray of shape (n_samples, n_items), float64
+        Dense ranks from 1 (the most preferred) in every row.
+
+    Raises
+    ------
+    ValueError
+        If scores is not 2-d, is empty, or holds infinities or labels; names the row.
+
+    Examples
+    --------
+    >>> from skrank.preprocessing import ranks_from_scores
+    >>> ranks_from_scores([[4.5, 2.0, 4.5, float("nan")]])
+    array([[ 1.,  2.,  1., nan]])
+    >>> ranks_from_scores([[61.2, 59.8, 60.4]], higher_is_preferred=False)
+    array([[3., 1., 2.]])
+    """
+    ranks = check_rankings(scores, input_name="scores")
+    if higher_is_preferred:
+        ranks = to_rank_matrix(ranks)
+        ranks = densify(-ranks)
+    return to_rank_matrix(ranks)
