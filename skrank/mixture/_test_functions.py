@@ -1,8 +1,8 @@
 """Test functions: vectors and tensors that annihilate all components of a mixture but one.
 
 Liu and Moitra, "Efficiently Learning Mixtures of Mallows Models" (FOCS 2018). On a structure whose blocks are
-consecutive the distribution of a Mallows model is a tensor product (Corollary 2). A tensor product of small vectors, one
-of them orthogonal to each unwanted component, is therefore orthogonal to all of them. Two ways to find the vectors:
+consecutive the distribution of a Mallows model is a tensor product (Corollary 2). A tensor product of small vectors,
+one of them orthogonal to each unwanted component, is therefore orthogonal to all of them. Two ways to find them:
 
 - one dispersion (Lemmas 4 and 7): blocks in which the wanted center differs from the others; the vector of a block is
   what is left of the wanted column of Zagier's matrix after projection. `isolating_blocks`, `block_test_function`.
