@@ -1,0 +1,247 @@
+"""Expectation-maximisation of mixtures of Mallows models on a weighted table of distinct rankings.
+
+A tied ranking R (a bucket order) has the probability that its full rankings have together,
+
+    P(R) = phi^d prod_b [m_b]!_phi / [n]!_phi,     d = pairs that R orders strictly against the center,
+
+so log densities are linear in the distance, plus a term of the pattern of bucket sizes. Each component also sees half a
+pseudo-ranking at distance 1 from its center: without it a component can collapse onto repeats of one ranking. EM hence
+climbs a penalised likelihood, `Mixture.lower_bound`, and never lowers it.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skrank._mallows import DISPERSION_GRID, log_q_factorial, mean_distance, mean_distance_grid
+from skrank._rankings import ordering
+from skrank.mixture._pair_signs import BLOCK
+from skrank.stats._kemeny import local_kemeny
+
+PSEUDO_RANKINGS = 0.5
+PSEUDO_DISTANCE = 1.0
+# exp of it is still a normal float32: smaller numbers are slow to multiply.
+LEAST_LOG_RATIO = -80.0
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Parameters of a mixture: centers (positions, one row each), dispersions phi, weights; and how good they are.
+
+    `log_likelihood` and `lower_bound` (with the pseudo-rankings) are means over the rankings.
+    """
+
+    centers: np.ndarray
+    dispersions: np.ndarray
+    weights: np.ndarray
+    log_likelihood: float = -np.inf
+    lower_bound: float = -np.inf
+    n_iter: int = 0
+    converged: bool = False
+
+    @property
+    def n_components(self):
+        return len(self.weights)
+
+    def without(self, component):
+        """The mixture without one component, the others' weights scaled up."""
+        weights = np.delete(self.weights, component)
+        return Mixture(
+            np.delete(self.centers, component, axis=0), np.delete(self.dispersions, component), weights / weights.sum()
+        )
+
+    def plus(self, center, dispersion, weight):
+        """The mixture with one component more, the others' weights scaled down."""
+        return Mixture(
+            np.vstack([self.centers, center]),
+            np.append(self.dispersions, dispersion),
+            np.append(self.weights * (1 - weight), weight),
+        )
+
+    def sorted(self):
+        """Components by decreasing weight, ties by center."""
+        order = np.lexsort([*self.centers.T[::-1], -self.weights])
+        return replace(
+            self, centers=self.centers[order], dispersions=self.dispersions[order], weights=self.weights[order]
+        )
+
+
+# ---------------------------------------------------------------- densities
+def _log_density_terms(data, dispersions):
+    """Log densities: slope in the distance (M,), constant (M,), term of each bucket pattern (M, n_patterns)."""
+    nu = -np.log(dispersions)
+    table = log_q_factorial(data.n_items, nu)
+    by_pattern = table @ data.patterns.T if data.has_ties else None
+    return -nu, -table[:, -1], by_pattern
+
+
+def log_densities(data, centers, dispersions, distances=None):
+    """Log probability of each row under each component, (n_components, n_rows) float64."""
+    distances = data.distances(centers) if distances is None else distances
+    slope, constant, by_pattern = _log_density_terms(data, dispersions)
+    values = np.multiply(distances, slope[:, None])
+    values += constant[:, None]
+    if by_pattern is not None:
+        values += by_pattern[:, data.pattern]
+    return values
+
+
+def pseudo_log_likelihood(n_items, dispersions):
+    """What the pseudo-rankings add to the total log-likelihood."""
+    nu = -np.log(dispersions)
+    return -PSEUDO_RANKINGS * (PSEUDO_DISTANCE * nu + log_q_factorial(n_items, nu)[..., -1]).sum()
+
+
+def expectation(data, mixture, distances=None, with_log_density=False):
+    """E-step, a block of rows at a time.
+
+    Returns
+    -------
+    responsibilities : ndarray of shape (n_components, n_rows), float32
+    log_likelihood : float
+        Mean over the rankings.
+    log_density : ndarray of shape (n_rows,), float64, or None
+        Log density of the mixture, if asked for.
+    """
+    slope, constant, by_pattern = _log_density_terms(data, mixture.dispersions)
+    with np.errstate(divide="ignore"):
+        constant = constant + np.log(mixture.weights)
+    responsibilities = np.empty((mixture.n_components, data.n_rows), np.float32)
+    log_density = np.empty(data.n_rows) if with_log_density else None
+    total = 0.0
+    workspace = np.empty((mixture.n_components, min(BLOCK, data.n_rows)))
+    for start in range(0, data.n_rows, BLOCK):
+        rows = slice(start, min(start + BLOCK, data.n_rows))
+        block_distances = data.distances(mixture.centers, rows) if distances is None else distances[:, rows]
+        values = workspace[:, : rows.stop - start]
+        np.multiply(block_distances, slope[:, None], out=values)
+        values += constant[:, None]
+        if by_pattern is not None:
+            values += by_pattern[:, data.pattern[rows]]
+        top = values.max(axis=0)
+        values -= top
+        np.maximum(values, LEAST_LOG_RATIO, out=values)
+        np.exp(values, out=values)
+        density = values.sum(axis=0)
+        np.divide(values, density, out=responsibilities[:, rows], casting="same_kind")
+        np.log(density, out=density)
+        density += top
+        total += density @ data.weights[rows]
+        if with_log_density:
+            log_density[rows] = density
+    return responsibilities, total / data.total_weight, log_density
+
+
+# ---------------------------------------------------------------- maximisation
+def weighted_distances(row_weights, distances):
+    """Sum of weight times distance, (n_weightings,) float64."""
+    sums = np.zeros(len(row_weights))
+    for start in range(0, row_weights.shape[1], BLOCK):
+        rows = slice(start, start + BLOCK)
+        sums += np.multiply(row_weights[:, rows], distances[:, rows]).sum(axis=1, dtype=float)
+    return sums
+
+
+def maximization(data, row_weights, centers=None, distances=None):
+    """M-step of components given by weights of the rows: weighted Kemeny centers, then dispersions.
+
+    Parameters
+    ----------
+    data : PairSigns
+    row_weights : ndarray of shape (n_components, n_rows), float32
+        Responsibilities times the rows' weights.
+    centers, distances : ndarrays of shape (n_components, n_items), (n_components, n_rows), default=None
+        The previous centers, kept unless others are better, and the rows' distances to them.
+
+    Returns
+    -------
+    centers, dispersions, distances : ndarrays
+    """
+    starts = None if centers is None else ordering(centers)
+    found = np.argsort(local_kemeny(data.pair_sums(row_weights), starts)[0], axis=1)
+    if centers is None:
+        centers, distances = found, data.distances(found)
+        disagreements = weighted_distances(row_weights, distances)
+    else:
+        centers, distances = centers.copy(), distances.copy()
+        disagreements = weighted_distances(row_weights, distances)
+        moved = np.flatnonzero((found != centers).any(axis=1))
+        if len(moved):
+            nearer = data.distances(found[moved])
+            sums = weighted_distances(row_weights[moved], nearer)
+            # Pair sums are float32: a center among equals moves only if it is better by the exact distances too.
+            better = sums < disagreements[moved]
+            moved = moved[better]
+            centers[moved], distances[moved], disagreements[moved] = found[moved], nearer[better], sums[better]
+    return centers, estimate_dispersions(data, row_weights, disagreements), distances
+
+
+def estimate_dispersions(data, row_weights, disagreements):
+    """Dispersions that maximise the penalised likelihood, from summed distances to the centers, (n_components,).
+
+    The root of (expected - observed distance) over the rows and the pseudo-ranking: from a table over phi, then one
+    step along the table's slope, after which the error is that of the square of the table's spacing times its
+    curvature.
+    """
+    mass = row_weights.sum(axis=1, dtype=float) + PSEUDO_RANKINGS
+    target = (disagreements + PSEUDO_RANKINGS * PSEUDO_DISTANCE) / mass
+    # The expected distance of a tied ranking is that of a full one, less that inside its buckets.
+    coefficients = np.zeros((len(mass), data.n_items + 1))
+    coefficients[:, -1] = 1
+    if data.has_ties:
+        by_pattern = np.array([np.bincount(data.pattern, row, len(data.patterns)) for row in row_weights])
+        coefficients -= by_pattern @ data.patterns / mass[:, None]
+    table = coefficients @ mean_distance_grid(data.n_items).T
+    dispersions = np.empty(len(mass))
+    slopes = np.empty(len(mass))
+    for component, row in enumerate(table):
+        upper = int(np.clip(np.searchsorted(row, target[component]), 1, len(row) - 1))
+        rise = row[upper] - row[upper - 1]
+        run = DISPERSION_GRID[upper] - DISPERSION_GRID[upper - 1]
+        slopes[component] = rise / run
+        dispersions[component] = DISPERSION_GRID[upper - 1] + run * min((target[component] - row[upper - 1]) / rise, 1)
+    inner = (dispersions < 1) & (slopes > 0)
+    expected = (mean_distance(data.n_items, -np.log(dispersions[inner])) * coefficients[inner]).sum(axis=1)
+    dispersions[inner] -= (expected - target[inner]) / slopes[inner]
+    return np.clip(dispersions, 1e-300, 1.0)
+
+
+# ---------------------------------------------------------------- EM
+def em(data, mixture, max_iter=150, tol=1e-7, fixed_centers=False):
+    """EM from a mixture until the mean penalised log-likelihood rises by less than tol, or max_iter M-steps.
+
+    With fixed_centers only weights and dispersions move: no pass over the pair signs, so it is cheap.
+    """
+    distances = data.distances(mixture.centers)
+    unit_weights = bool((data.weights == 1).all())
+    best = None
+    for n_iter in range(max_iter + 1):
+        row_weights, log_likelihood, _ = expectation(data, mixture, distances)
+        lower_bound = log_likelihood + pseudo_log_likelihood(data.n_items, mixture.dispersions) / data.total_weight
+        converged = best is not None and bool(lower_bound - best.lower_bound < tol)
+        if best is None or lower_bound >= best.lower_bound:
+            best = replace(mixture, log_likelihood=log_likelihood, lower_bound=lower_bound)
+        best = replace(best, n_iter=n_iter, converged=converged)
+        if converged or n_iter == max_iter:
+            return best
+        if not unit_weights:
+            row_weights *= data.weights.astype(np.float32)
+        weights = row_weights.sum(axis=1, dtype=float)
+        if fixed_centers:
+            centers = mixture.centers
+            dispersions = estimate_dispersions(data, row_weights, weighted_distances(row_weights, distances))
+        else:
+            centers, dispersions, distances = maximization(data, row_weights, mixture.centers, distances)
+        mixture = Mixture(centers, dispersions, weights / weights.sum())
+
+
+def evaluated(data, mixture):
+    """The mixture with its log-likelihood and lower bound on the data."""
+    return em(data, mixture, max_iter=0)
+
+
+def one_component(data):
+    """The best single Mallows model: weighted Kemeny, then the dispersion."""
+    row_weights = data.weights.astype(np.float32)[None]
+    centers, dispersions, _ = maximization(data, row_weights)
+    return em(data, Mixture(centers, dispersions, np.ones(1)))
