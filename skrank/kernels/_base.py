@@ -78,7 +78,7 @@ class RankingKernel(Kernel):
         other_ranks = self._validate(Y, "Y")
         if ranks.shape[1] != other_ranks.shape[1]:
             raise ValueError(
-                f"X ranks {ranks.shape[1]} items but Y ranks {other_ranks.shape[1]}: the columns must be the same items."
+                f"X ranks {ranks.shape[1]} items but Y ranks {other_ranks.shape[1]}: the columns must be the same."
             )
         return self._gram(ranks, other_ranks)
 
