@@ -176,6 +176,10 @@ class PairSigns:
         return sums
 
     # ------------------------------------------------------------ signs
+    def signs(self):
+        """All signs, (n_rows, n_pairs) float32: for small tables."""
+        return pair_signs(self.ranks.T)
+
     def adjacent_signs(self, center):
         """Order of the neighbours of a center in each row, (n_items - 1, n_rows) small integers.
 

@@ -1,0 +1,130 @@
+"""What a fitted mixture does not say: the warnings, each with its remedy."""
+
+from itertools import combinations
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning
+
+from skrank._mallows import dispersion_from_mean_distance, mean_distance
+from skrank.exceptions import InsufficientDataWarning
+from skrank.mixture._description import log_distance_distribution
+
+CENTER_RISK = 0.05
+NEARLY_UNIFORM = 0.98
+# Total Kullback-Leibler divergence, in nats, below which data do not tell two mixtures apart.
+TELLING_APART = 5.0
+
+
+def rankings_for_center(n_items, dispersion, risk=CENTER_RISK):
+    """Number of full rankings of one Mallows model after which its center is known, except for a risk.
+
+    A majority of m rankings reverses neighbours of the center with a probability of at most
+    ``(2 sqrt(phi) / (1 + phi))^m`` (Chernoff); n - 1 pairs of neighbours share the risk.
+    """
+    with np.errstate(divide="ignore"):
+        return np.log(max(n_items - 1, 1) / risk) / np.log((1 + dispersion) / (2 * np.sqrt(dispersion)))
+
+
+def n_samples_required(mixture):
+    """Number of rankings after which all centers are known: the largest of `rankings_for_center` over the weights."""
+    n_items = mixture.centers.shape[1]
+    return float(np.ceil(np.max(rankings_for_center(n_items, mixture.dispersions) / mixture.weights)))
+
+
+def concentric_divergence(n_items, weights, dispersions):
+    """Kullback-Leibler divergence, a ranking, of two Mallows models with one center from the one nearest to both.
+
+    Exact: it is that of the distributions of the distance. Lemma 9 of Liu and Moitra (FOCS 2018) is about such
+    components.
+    """
+    weights = np.asarray(weights) / np.sum(weights)
+    parts = np.array([log_distance_distribution(n_items, phi) for phi in dispersions])
+    both = logsumexp(parts, axis=0, b=weights[:, None])
+    mean = weights @ mean_distance(n_items, -np.log(dispersions))[:, -1]
+    single = log_distance_distribution(n_items, dispersion_from_mean_distance(n_items, mean))
+    return float(np.exp(both) @ (both - single))
+
+
+def problems(mixture, total_weight, least_weight, max_iter, n_effective):
+    """What to warn of: a list of (category, message).
+
+    Parameters
+    ----------
+    mixture : Mixture
+        Components by decreasing weight.
+    total_weight : float
+        N.
+    least_weight : float
+        The smallest weight that counts as a component.
+    max_iter : int
+    n_effective : int
+        Number of components that the data support.
+    """
+    found = []
+    if not mixture.converged:
+        message = (
+            f"EM stopped at max_iter={max_iter} while the likelihood still rose. Raise max_iter or tol: components "
+            "that overlap much need many iterations."
+        )
+        found.append((ConvergenceWarning, message))
+    messages = [
+        *_undetermined_centers(mixture, total_weight),
+        *_smallest_weights(mixture, least_weight),
+        *_nearly_uniform(mixture),
+        *_concentric_pairs(mixture, total_weight),
+    ]
+    if n_effective < mixture.n_components:
+        messages.append(
+            f"{mixture.n_components} components were asked for, but the data support {n_effective}: with fewer "
+            'components the description is shorter. Use n_components="auto", or read the small and the close '
+            "components as one."
+        )
+    return found + [(InsufficientDataWarning, message) for message in messages]
+
+
+def _undetermined_centers(mixture, total_weight):
+    counts = total_weight * mixture.weights
+    required = rankings_for_center(mixture.centers.shape[1], mixture.dispersions)
+    for component in np.flatnonzero(counts < required):
+        yield (
+            f"The center of component {component} is not determined by the data: about {counts[component]:.0f} "
+            f"rankings belong to it, and at its dispersion {mixture.dispersions[component]:.3f} it takes "
+            f"{required[component]:.0f}. Trust the order of items far apart in it only; for the rest use more "
+            "rankings or fewer components."
+        )
+
+
+def _smallest_weights(mixture, least_weight):
+    for component in np.flatnonzero(mixture.weights <= least_weight * (1 + 1e-6)):
+        yield (
+            f"The weight {mixture.weights[component]:.4f} of component {component} is at the minimum "
+            f"{least_weight:.4f}: it may be a few odd rankings. Use fewer components, or lower min_weight if so "
+            "small a group is expected."
+        )
+
+
+def _nearly_uniform(mixture):
+    for component in np.flatnonzero(mixture.dispersions > NEARLY_UNIFORM):
+        yield (
+            f"The dispersion {mixture.dispersions[component]:.4f} of component {component} is close to 1: its "
+            "rankings are almost uniformly random and its center means little. Either the component holds several "
+            "groups (use more components) or it is noise."
+        )
+
+
+def _concentric_pairs(mixture, total_weight):
+    for i, j in combinations(range(mixture.n_components), 2):
+        if not np.array_equal(mixture.centers[i], mixture.centers[j]):
+            continue
+        share = mixture.weights[[i, j]].sum()
+        divergence = share * concentric_divergence(
+            mixture.centers.shape[1], mixture.weights[[i, j]], mixture.dispersions[[i, j]]
+        )
+        if total_weight * divergence < TELLING_APART:
+            yield (
+                f"Components {i} and {j} have the same center and close dispersions "
+                f"({mixture.dispersions[i]:.4f} and {mixture.dispersions[j]:.4f}): the data do not tell them from "
+                f"one component. That takes about {TELLING_APART / max(divergence, 1e-300):.2g} rankings, by any "
+                "method (Lemma 9 of Liu and Moitra). Use one component less."
+            )

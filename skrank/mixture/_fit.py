@@ -1,0 +1,201 @@
+"""Fitting a mixture by the plan of Theorem 1.1: starts, polish and exchange on a subsample, a last polish on all."""
+
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
+
+from skrank.mixture._description import description_length, ranked
+from skrank.mixture._exchange import exchange
+from skrank.mixture._expectation_maximization import Mixture, em, maximization, one_component
+from skrank.mixture._flips import polish, polish_large
+from skrank.mixture._peel import additions, subsample
+from skrank.mixture._selection import prefers_larger
+
+KMEANS_ROWS = 3000
+
+
+class MixtureFit(NamedTuple):
+    """One entry of `path_`: the mixture of that many components, and how well it describes the rankings."""
+
+    n_components: int
+    weights: np.ndarray
+    centers: np.ndarray
+    dispersions: np.ndarray
+    log_likelihood: float
+    description_length: float
+
+
+class Fit(NamedTuple):
+    """A fitted mixture, and the path of mixtures with fewer components that led there."""
+
+    mixture: Mixture
+    path: list
+
+
+def path_entry(data, mixture):
+    """The mixture as an entry of the path."""
+    mixture = mixture.sorted()
+    return MixtureFit(
+        mixture.n_components,
+        mixture.weights,
+        mixture.centers,
+        mixture.dispersions,
+        mixture.log_likelihood,
+        description_length(data, mixture),
+    )
+
+
+# ---------------------------------------------------------------- starts
+def random_start(data, n_components, rng):
+    """Distinct rankings as centers, drawn by weight."""
+    rows = rng.choice(data.n_rows, n_components, replace=False, p=data.weights / data.total_weight)
+    return Mixture(data.rankings(rows), np.full(n_components, 0.5), np.full(n_components, 1 / n_components))
+
+
+def kmeans_start(data, n_components, rng):
+    """Components of the clusters that k-means finds in the pair signs of at most 3000 rankings."""
+    data = subsample(data, KMEANS_ROWS, rng)
+    kmeans = KMeans(n_components, n_init=10, random_state=int(rng.integers(2**31)))
+    labels = kmeans.fit(data.signs(), sample_weight=data.weights).labels_
+    row_weights = 0.9 * np.eye(n_components)[:, labels] + 0.1 / n_components
+    row_weights = (row_weights * data.weights).astype(np.float32)
+    centers, dispersions, _ = maximization(data, row_weights)
+    weights = row_weights.sum(axis=1, dtype=float)
+    return Mixture(centers, dispersions, weights / weights.sum())
+
+
+def centers_start(centers):
+    """Given centers (positions), all else even."""
+    n_components = len(centers)
+    return Mixture(centers, np.full(n_components, 0.5), np.full(n_components, 1 / n_components))
+
+
+# ---------------------------------------------------------------- one run
+def fit_run(data, init, n_components, seed, options, with_polish=True, progress=None):
+    """One start, polished and exchanged, or plain EM: a `Fit` whose path has the peeled mixtures on the way."""
+    rng = np.random.default_rng(seed)
+    path = []
+    with threadpool_limits(1):
+        if isinstance(init, str) and init == "peel":
+            mixture = one_component(data)
+            while mixture.n_components < n_components and not _told_to_stop(progress, "peel"):
+                path.append(path_entry(data, mixture))
+                mixture = additions(data, mixture, rng, options)[0]
+        elif isinstance(init, str):
+            mixture = {"kmeans": kmeans_start, "random": random_start}[init](data, n_components, rng)
+        elif callable(init):
+            mixture = init(data, n_components, rng)
+        else:
+            mixture = centers_start(init)
+        if not with_polish:
+            return Fit(em(data, mixture, options.max_iter, options.tol), path)
+        mixture = polish(data, mixture, options.max_iter, options.tol)
+        if not _told_to_stop(progress, "exchange"):
+            mixture = exchange(data, mixture, rng, options)
+    return Fit(mixture, path)
+
+
+def _told_to_stop(progress, task):
+    return progress is not None and progress(task)
+
+
+def fit_runs(data, inits, n_components, rng, options, n_init=1, with_polish=True, n_jobs=None, progress=None):
+    """All starts, independently; the shortest description wins, or without polish the likelihood."""
+    starts = _starts(inits, n_init)
+    seeds = rng.integers(2**63, size=len(starts))
+    if len(starts) == 1:
+        return fit_run(data, starts[0], n_components, seeds[0], options, with_polish, progress)
+    tasks = (
+        delayed(fit_run)(data, init, n_components, seed, options, with_polish)
+        for init, seed in zip(starts, seeds, strict=True)
+    )
+    runs = _run_all(tasks, n_jobs, progress)
+    if with_polish:
+        best = ranked(data, [run.mixture for run in runs], options.least_weight(data))[0]
+    else:
+        best = max((run.mixture for run in runs), key=lambda mixture: mixture.lower_bound)
+    chosen = next(run for run in runs if run.mixture is best)
+    return Fit(best, chosen.path or next((run.path for run in runs if run.path), []))
+
+
+def _starts(inits, n_init):
+    # Given centers are no random start: once is enough.
+    return [init for init in inits for _ in range(n_init if isinstance(init, str) else 1)]
+
+
+def _run_all(tasks, n_jobs, progress):
+    runs = []
+    for run in Parallel(n_jobs=n_jobs, return_as="generator")(tasks):
+        runs.append(run)
+        _told_to_stop(progress, "start")
+    return runs
+
+
+# ---------------------------------------------------------------- whole fits
+def fit_fixed(data, n_components, inits, rng, options, *, n_init, with_polish, max_rows, n_jobs=None, progress=None):
+    """A mixture of a given number of components, searched on at most `max_rows` rankings and polished on all.
+
+    Without polish the rankings are all used from the start.
+
+    Returns
+    -------
+    fit : Fit
+    search : PairSigns
+        The rankings it was searched on.
+    """
+    search = subsample(data, max_rows, rng) if with_polish else data
+    mixture, path = fit_runs(search, inits, n_components, rng, options, n_init, with_polish, n_jobs, progress)
+    mixture = polished_on_all(data, search, mixture, options)
+    _told_to_stop(progress, "polish")
+    return Fit(mixture, [*path, path_entry(data, mixture)]), search
+
+
+def fit_auto(
+    data, max_components, criterion, inits, rng, options, *, n_init, with_polish, max_rows, n_jobs=None, progress=None
+):
+    """Grow the mixture for as long as the criterion asks for one component more; see `fit_fixed`."""
+    search = subsample(data, max_rows, rng)
+    mixture = one_component(search)
+    fitted = polished_on_all(data, search, mixture, options)
+    path = [path_entry(data, fitted)]
+    while mixture.n_components < min(max_components, search.n_rows) and not _told_to_stop(progress, "component"):
+        starts = _starts(inits, n_init)
+        seeds = rng.integers(2**63, size=len(starts))
+        tasks = (
+            delayed(_larger)(search, mixture, init, seed, options, with_polish)
+            for init, seed in zip(starts, seeds, strict=True)
+        )
+        larger = ranked(search, _run_all(tasks, n_jobs, None), options.least_weight(search))[0]
+        larger_fitted = polished_on_all(data, search, larger, options)
+        path.append(path_entry(data, larger_fitted))
+        if criterion == "mdl":
+            accepted = prefers_larger(data, fitted, larger_fitted, rng, options, criterion)
+        else:
+            accepted = prefers_larger(search, mixture, larger, rng, options, criterion)
+        if not accepted:
+            break
+        mixture, fitted = larger, larger_fitted
+    return Fit(fitted, path), search
+
+
+def _larger(data, mixture, init, seed, options, with_polish):
+    """A mixture of one component more: peeled from this one, or from another start."""
+    if not (isinstance(init, str) and init == "peel"):
+        return fit_run(data, init, mixture.n_components + 1, seed, options, with_polish).mixture
+    rng = np.random.default_rng(seed)
+    with threadpool_limits(1):
+        larger = additions(data, mixture, rng, options)[0]
+        if not with_polish:
+            return em(data, larger, options.max_iter, options.tol)
+        return exchange(data, polish(data, larger, options.max_iter, options.tol), rng, options)
+
+
+def polished_on_all(data, search, mixture, options):
+    """The mixture polished on all rankings, if it was searched on some of them."""
+    if search is data:
+        return mixture
+    with threadpool_limits(1):
+        return polish_large(data, mixture, options.max_iter, options.tol)

@@ -1,0 +1,66 @@
+"""Whether a mixture fits: what one more component could gain, against draws from the mixture itself."""
+
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from skrank._mallows import sample_mallows
+from skrank._rankings import aggregate, bucket_sizes, rank_dtype
+from skrank.mixture._flips import polish
+from skrank.mixture._pair_signs import PairSigns
+from skrank.mixture._peel import excess
+
+
+class GoodnessOfFitResult(NamedTuple):
+    """The misfit in nats, and how often the mixture itself shows as much."""
+
+    statistic: float
+    pvalue: float
+
+
+def sample_mixture(mixture, n_samples, rng):
+    """Draw full rankings: (positions, component of each), components in order."""
+    counts = rng.multinomial(n_samples, mixture.weights / mixture.weights.sum())
+    components = np.repeat(np.arange(mixture.n_components), counts)
+    with np.errstate(divide="ignore"):
+        nu = -np.log(mixture.dispersions)
+    return sample_mallows(mixture.centers[components], nu[components], rng), components
+
+
+def tie_like(ranks, positions):
+    """Full rankings with the places of each tied as in the row of `ranks` with the same number."""
+    sizes = bucket_sizes(ranks)
+    bucket_of_place = np.repeat(np.tile(np.arange(ranks.shape[1]), len(ranks)), sizes.ravel()).reshape(ranks.shape)
+    return np.take_along_axis(bucket_of_place, positions.astype(np.intp), axis=1).astype(rank_dtype(ranks.shape[1]))
+
+
+def draw_like(data, mixture, rng):
+    """A table of as many rankings drawn from the mixture, tied as those of the data are."""
+    ranks = np.repeat(data.ranks.T, np.rint(data.weights).astype(int), axis=0)
+    positions, _ = sample_mixture(mixture, len(ranks), rng)
+    if data.has_ties:
+        # Components come in blocks, so ties must not: which ranking is tied how does not depend on its component.
+        positions = tie_like(ranks, positions[rng.permutation(len(positions))])
+    table = aggregate(positions)
+    return PairSigns(table.ranks, table.weights)
+
+
+def _drawn_excess(data, mixture, seed, options):
+    rng = np.random.default_rng(seed)
+    with threadpool_limits(1):
+        drawn = draw_like(data, mixture, rng)
+        return excess(drawn, polish(drawn, mixture, 50, options.tol, max_rounds=2), rng, options)
+
+
+def goodness_of_fit(data, mixture, n_draws, rng, options, n_jobs=None):
+    """The excess of the mixture on the data, and its p-value by parametric bootstrap.
+
+    Both for the data and for each draw the mixture is first refitted from itself.
+    """
+    seeds = rng.integers(2**63, size=n_draws + 1)
+    refitted = polish(data, mixture, 50, options.tol, max_rounds=2)
+    statistic = excess(data, refitted, np.random.default_rng(seeds[0]), options)
+    drawn = Parallel(n_jobs=n_jobs)(delayed(_drawn_excess)(data, refitted, seed, options) for seed in seeds[1:])
+    return GoodnessOfFitResult(statistic, (1 + sum(value >= statistic for value in drawn)) / (n_draws + 1))

@@ -1,0 +1,171 @@
+"""Peeling: finding one more component while the rest of the mixture is frozen.
+
+Liu and Moitra, "Efficiently Learning Mixtures of Mallows Models" (FOCS 2018), learn a mixture one component at a
+time: a list of candidates (Fact 2, Lemma 8), of which each is peeled off (Corollary 4). Here the candidates come from
+the paper's structures at real sizes, and likelihood and description length choose among them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, logit
+
+from skrank.mixture._description import center_lengths, ranked
+from skrank.mixture._expectation_maximization import em, expectation, log_densities, maximization
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How the search for components is done; the defaults are those of the estimators."""
+
+    min_weight: float = 0.02
+    max_iter: int = 150
+    tol: float = 1e-7
+    n_points: int = 32  # random rankings that are tried as new centers
+    n_heavy: int = 4  # and the most repeated ones
+    n_kept: int = 6  # new components that get a full EM
+    n_finalists: int = 3  # of which that many are polished
+    with_exchange: bool = True
+
+    def least_weight(self, data):
+        """Below this a component is a spike on a few rankings: `min_weight`, and ten rankings."""
+        return min(max(self.min_weight, 10 / data.total_weight), 0.5)
+
+
+def draw_counts(weights, size, rng):
+    """Counts of a random draw of about `size` rankings without replacement from those that the weights stand for.
+
+    Exactly `size` where the weights are whole numbers. The fraction of another weight is drawn or not as one.
+    """
+    whole = np.floor(weights)
+    if (whole == weights).all() and weights.sum() < 1e9:
+        return rng.multivariate_hypergeometric(whole.astype(np.int64), size, method="marginals").astype(float)
+    share = size / weights.sum()
+    return rng.binomial(whole.astype(np.int64), share) + (weights - whole) * (rng.random(len(weights)) < share)
+
+
+def subsample(data, size, rng):
+    """The table of a random draw of `size` rankings; the data themselves if they have no more distinct ones."""
+    if data.n_rows <= size:
+        return data
+    counts = draw_counts(data.weights, size, rng)
+    rows = np.flatnonzero(counts)
+    return data.subset(rows, counts[rows])
+
+
+# ---------------------------------------------------------------- candidates
+def split_sides(data, row_weights, center, n_vectors=3, cuts=(0.15, 0.35, 0.65, 0.85)):
+    """Both sides of a component along the directions in which it looks like a mixture.
+
+    Exchanging two neighbours of the center changes the distance by exactly one, so that under one Mallows model the
+    order bits of disjoint neighbours are independent (Lemmas 4 and 7). The covariance of the bits, overlapping pairs
+    zeroed, is then noise; of a mixture of several components it has a rank of at most their number less one, and its
+    leading eigenvectors point along it.
+
+    Parameters
+    ----------
+    row_weights : ndarray of shape (n_rows,)
+        Of the component.
+    center : ndarray of shape (n_items,)
+
+    Returns
+    -------
+    sides : ndarray of shape (n_sides, n_rows), float32
+        Row weights of the rows on one side of each cut (a share of the component) along each direction.
+    """
+    bits = data.adjacent_signs(center).astype(float)
+    total = row_weights.sum()
+    centered = bits - (bits @ row_weights / total)[:, None]
+    covariance = (centered * row_weights) @ centered.T / total
+    pair = np.arange(len(bits))
+    covariance[np.abs(pair[:, None] - pair) < 2] = 0
+    directions = np.linalg.eigh(covariance)[1][:, ::-1][:, :n_vectors]
+    sides = []
+    for score in directions.T @ centered:
+        order = np.argsort(score, kind="stable")
+        middle = np.cumsum(row_weights[order]) - row_weights[order] / 2
+        for cut in cuts:
+            rows = order[middle <= cut * total] if cut < 0.5 else order[middle >= cut * total]
+            side = np.zeros(data.n_rows, np.float32)
+            side[rows] = row_weights[rows]
+            sides.append(side)
+    return np.array(sides)
+
+
+def candidates(data, mixture, rng, options):
+    """Centers and dispersions to start a new component from.
+
+    Consensus of the sides of every component (`split_sides`); random rankings, and the most repeated ones (the heavy
+    hitters of Fact 2); the centers themselves, tighter and wider (the concentric components of Lemma 9).
+    """
+    responsibilities = expectation(data, mixture)[0] * data.weights
+    sides = [split_sides(data, *component) for component in zip(responsibilities, mixture.centers, strict=True)]
+    split_centers, split_dispersions, _ = maximization(data, np.concatenate(sides))
+    n_points = min(options.n_points, data.n_rows)
+    points = rng.choice(data.n_rows, n_points, replace=False, p=data.weights / data.total_weight)
+    heavy = np.argsort(-data.weights, kind="stable")[: options.n_heavy]
+    centers = np.vstack(
+        [split_centers, data.rankings(np.concatenate([points, heavy])), mixture.centers, mixture.centers]
+    )
+    dispersions = [split_dispersions, np.full(n_points, 0.6), np.full(len(heavy), 0.2)]
+    return centers, np.concatenate([*dispersions, mixture.dispersions**2, np.sqrt(mixture.dispersions)])
+
+
+# ---------------------------------------------------------------- one component against the frozen rest
+def peel(data, log_density, centers, dispersions, least_weight, n_iter=5, weight=0.2):
+    """EM of one extra component, the rest frozen at its log density, from all starts at once.
+
+    The steps climb the gain ``mean log((1 - e) f + e f_new) - mean log f``, the finite-step form of the directional
+    derivative ``mean(f_new / f) - 1``. (The derivative itself is useless: that of a spike on one ranking is enormous.)
+
+    Returns
+    -------
+    centers, dispersions, weights, gains : ndarrays
+        One entry for each start; the gain is -inf where the component has shrunk to less than half the least weight.
+    """
+    weights = np.full(len(dispersions), weight)
+    mass = weights
+    distances = data.distances(centers)
+    for iteration in range(n_iter + 1):
+        log_ratio = log_densities(data, centers, dispersions, distances)
+        log_ratio -= log_density
+        if iteration == n_iter:
+            break
+        row_weights = expit(log_ratio + logit(weights)[:, None])
+        row_weights *= data.weights
+        row_weights = row_weights.astype(np.float32)
+        mass = row_weights.sum(axis=1, dtype=float) / data.total_weight
+        weights = np.clip(mass, least_weight, 0.9)
+        start = (centers, distances) if iteration else ()
+        centers, dispersions, distances = maximization(data, row_weights, *start)
+    gains = np.logaddexp(np.log1p(-weights)[:, None], log_ratio + np.log(weights)[:, None]) @ data.weights
+    gains /= data.total_weight
+    gains[mass < least_weight / 2] = -np.inf
+    return centers, dispersions, weights, gains
+
+
+def additions(data, mixture, rng, options, n_iter=10):
+    """Distinct mixtures with one component more, after a short EM, the best first."""
+    least_weight = options.least_weight(data)
+    log_density = expectation(data, mixture, with_log_density=True)[2]
+    starts = candidates(data, mixture, rng, options)
+    centers, dispersions, weights, gains = peel(data, log_density, *starts, least_weight)
+    score = data.total_weight * gains - center_lengths(centers, mixture.centers)
+    seen, grown = set(), []
+    for best in np.argsort(-score, kind="stable"):
+        key = (centers[best].tobytes(), round(float(np.log(dispersions[best]))))
+        if key not in seen and len(grown) < options.n_kept:
+            seen.add(key)
+            larger = mixture.plus(centers[best], dispersions[best], weights[best])
+            grown.append(em(data, larger, n_iter, max(options.tol, 1e-6)))
+    return ranked(data, grown, least_weight)
+
+
+def excess(data, mixture, rng, options):
+    """The gain in total log-likelihood of the best additional component of at least the least weight.
+
+    A mixture that is component-wise right leaves nothing to gain (Corollary 5, Lemma 11).
+    """
+    log_density = expectation(data, mixture, with_log_density=True)[2]
+    gains = peel(data, log_density, *candidates(data, mixture, rng, options), options.least_weight(data))[3]
+    return max(float(data.total_weight * gains.max()), 0.0)
