@@ -16,7 +16,7 @@ Both are unbiased up to the ratio and have far more variance than maximum likeli
 import numpy as np
 
 from skrank._mallows import sample_mallows
-from skrank._rankings import bucket_places
+from skrank._rankings import bucket_places, row_blocks
 from skrank.mixture._heavy_cells import heavy_prefixes
 from skrank.mixture._pair_tensor import log_prefix_probability, pair_flips, pair_tensor
 from skrank.mixture._test_functions import pair_tensor_of, pair_test_function
@@ -38,10 +38,11 @@ def prefix_moment_weights(ranks, weights, centers, dispersions):
     Returns
     -------
     mixing_weights : ndarray of shape (n_components,)
-        Neither clipped to [0, 1] nor scaled to a sum of 1.
+        Neither clipped to [0, 1] nor scaled to a sum of 1. NaN where the test function vanishes: the dispersion is that
+        of another component whose center orders its pair alike.
     """
     n_components = len(centers)
-    found = np.empty(n_components)
+    found = np.full(n_components, np.nan)
     for own in range(n_components):
         others = np.delete(np.arange(n_components), own)
         pairs = np.argsort(centers[own])[: 2 * len(others)].reshape(-1, 2)
@@ -50,9 +51,11 @@ def prefix_moment_weights(ranks, weights, centers, dispersions):
         tensor = np.exp(log_prefix_probability(centers[[own]], dispersions[[own]], pairs)) * pair_tensor_of(
             dispersions[[own]], flips[[own]]
         )
-        rows = _rows_with_prefix(ranks, weights, pairs)
-        counts, _ = pair_tensor(ranks[rows], weights[rows], pairs)
-        found[own] = counts @ test_function / np.sum(weights) / (tensor[0] @ test_function)
+        share = tensor[0] @ test_function
+        if abs(share) > 1e-12 * np.abs(tensor[0]) @ np.abs(test_function):
+            rows = _rows_with_prefix(ranks, weights, pairs)
+            counts, _ = pair_tensor(ranks[rows], weights[rows], pairs)
+            found[own] = counts @ test_function / np.sum(weights) / share
     return found
 
 
@@ -149,18 +152,21 @@ def ratio_of_moments(ranks, weights, centers, dispersions, component_tables):
     """
     numerator, denominator = np.zeros((2, len(centers)))
     for offset in (0, 1):
-        numerator += _mean_where_known(annihilators(ranks, centers, dispersions, offset=offset), weights)
+        numerator += _mean_annihilators(ranks, weights, centers, dispersions, offset)
         for own, (drawn, draw_weights) in enumerate(component_tables):
-            statistics = annihilators(drawn, centers, dispersions, offset=offset, expected_under=own)
-            denominator[own] += _mean_where_known(statistics[[own]], draw_weights)[0]
+            denominator[own] += _mean_annihilators(drawn, draw_weights, centers, dispersions, offset, own)[own]
     return np.divide(numerator, denominator, out=np.full(len(centers), np.nan), where=denominator > 0)
 
 
-def _mean_where_known(statistics, weights):
-    known = ~np.isnan(statistics[0])
-    if not known.any():
-        return np.zeros(len(statistics))
-    return statistics[:, known] @ weights[known] / weights[known].sum()
+def _mean_annihilators(ranks, weights, centers, dispersions, offset, expected_under=None):
+    """Weighted means over the rows where the statistics are known, 0 if there are none, (n_components,)."""
+    total, mass = np.zeros(len(centers)), 0.0
+    for rows in row_blocks(len(ranks), 40 * centers.size, max_rows=1 << 14):
+        statistics = annihilators(ranks[rows], centers, dispersions, offset=offset, expected_under=expected_under)
+        known = ~np.isnan(statistics[0])
+        total += statistics[:, known] @ weights[rows][known]
+        mass += weights[rows][known].sum()
+    return total / mass if mass else total
 
 
 def moment_weights(ranks, weights, centers, dispersions, *, n_draws=10000, seed=0):

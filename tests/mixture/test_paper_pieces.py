@@ -172,6 +172,13 @@ def test_prefix_moment_weights_are_exact_on_the_population():
     assert prefix_moment_weights(ranks, 300 * pmf, CENTERS, DISPERSIONS) == pytest.approx(WEIGHTS, rel=1e-10)
 
 
+def test_prefix_moment_weights_say_nothing_of_equal_dispersions():
+    """Z annihilates the component itself where another one has its dispersion and orders the pair alike."""
+    centers, dispersions = np.array([[0, 1, 2, 3], [0, 1, 3, 2]]), np.array([0.5, 0.5])
+    ranks, _, pmf = population(centers, dispersions, np.array([0.4, 0.6]))
+    assert np.isnan(prefix_moment_weights(ranks, pmf, centers, dispersions)).all()
+
+
 @pytest.mark.parametrize("offset", [0, 1])
 def test_annihilators_vanish_under_all_other_components(offset):
     ranks, components, _ = population()
