@@ -120,6 +120,8 @@ def item_names(X):
 # ---------------------------------------------------------------- blocks
 def row_blocks(n_rows, row_bytes, max_rows=None):
     """Slices that cover n_rows: at most max_rows long, and within ``working_memory`` at row_bytes a row."""
+    if n_rows == 0:
+        return iter(())
     max_rows = n_rows if max_rows is None else min(n_rows, max_rows)
     return gen_batches(n_rows, get_chunk_n_rows(max(int(row_bytes), 1), max_n_rows=max(max_rows, 1)))
 
@@ -234,7 +236,7 @@ def to_rank_matrix(ranks):
     return matrix
 
 
-def settle_unranked(ranks, unranked, explain):
+def settle_unranked(ranks, unranked, explain, last=None):
     """Decide what is meant by items that lists leave out.
 
     Parameters
@@ -245,6 +247,8 @@ def settle_unranked(ranks, unranked, explain):
         None refuses; "last" ties them in one bucket after all others; "missing" keeps them.
     explain : callable
         ``explain(row, item)`` is the first half of the error message: which ranking leaves out which item.
+    last : int, default=None
+        The bucket for "last"; None means the one after each ranking's own last bucket.
 
     Returns
     -------
@@ -256,7 +260,8 @@ def settle_unranked(ranks, unranked, explain):
     if not gaps.any():
         return ranks
     if unranked == "last":
-        return np.where(gaps, ranks.max(axis=1, keepdims=True) + ranks.dtype.type(1), ranks)
+        after = ranks.max(axis=1, keepdims=True) + 1 if last is None else last
+        return np.where(gaps, after, ranks).astype(ranks.dtype)
     row = int(gaps.any(axis=1).argmax())
     raise ValueError(
         f"{explain(row, int(gaps[row].argmax()))}. Say what that means: unranked='last' (tied after all that are "

@@ -1,5 +1,15 @@
 """Embedded data, readers and writers of ranking files, and generators."""
 
+from skrank.datasets._apa import load_apa
+from skrank.datasets._preflib import load_preflib
+from skrank.datasets._preflib_writer import dump_preflib
+from skrank.datasets._sushi import load_sushi_order
 from skrank.datasets._triplets import make_triplets
 
-__all__ = ["make_triplets"]
+__all__ = [
+    "dump_preflib",
+    "load_apa",
+    "load_preflib",
+    "load_sushi_order",
+    "make_triplets",
+]

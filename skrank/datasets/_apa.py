@@ -1,0 +1,69 @@
+"""The ballots of the 1980 election of the president of the American Psychological Association."""
+
+import csv
+from importlib import resources
+
+import numpy as np
+from sklearn.utils import Bunch
+from sklearn.utils._param_validation import StrOptions, validate_params
+
+from skrank._rankings import check_rankings, settle_unranked, to_rank_matrix
+
+
+@validate_params({"unranked": [StrOptions({"last", "missing"}), None]}, prefer_skip_nested_validation=True)
+def load_apa(*, unranked="missing"):
+    """Load the 15449 ballots of the American Psychological Association's election of 1980.
+
+    Each voter ranked up to five candidates. 5738 ballots rank all of them; 5141, 2462 and 2108 rank only the first one,
+    two and three.
+
+    Parameters
+    ----------
+    unranked : {"missing", "last"} or None, default="missing"
+        What is meant by the candidates that a ballot leaves out: "missing" makes them NaN, so that nothing is said of
+        them; "last" ties them after all others. None raises, as there are such ballots. For the complete ballots alone
+        keep the rows without NaN, as in the example.
+
+    Returns
+    -------
+    dataset : :class:`~sklearn.utils.Bunch`
+        data : ndarray of shape (205, 5), float64
+            Rank matrix of the distinct ballots, the most frequent first; 1 is the most preferred.
+        sample_weight : ndarray of shape (205,), int64
+            How many voters cast each.
+        item_names : ndarray of shape (5,), str objects
+            The candidates, A to E.
+        DESCR : str
+            Description and source.
+
+    References
+    ----------
+    P. Diaconis, *Group Representations in Probability and Statistics*, IMS Lecture Notes 11 (1988), chapter 5, and "A
+    generalization of spectral analysis with application to ranked data", The Annals of Statistics 17 (1989), 949-979.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.datasets import load_apa
+    >>> apa = load_apa()
+    >>> apa.data.shape, apa.sample_weight.sum()
+    ((205, 5), np.int64(15449))
+    >>> complete = ~np.isnan(apa.data).any(axis=1)
+    >>> complete.sum(), apa.sample_weight[complete].sum()
+    (np.int64(120), np.int64(5738))
+    """
+    text = resources.files("skrank.datasets").joinpath("data/apa_1980.csv").read_text(encoding="utf-8")
+    names, *rows = csv.reader(text.splitlines())
+    table = np.array([[cell or "nan" for cell in row] for row in rows], dtype=np.float64)
+    ranks = settle_unranked(
+        check_rankings(table[:, :-1]), unranked, lambda row, item: f"Ballot {row} leaves out candidate {names[item]}"
+    )
+    return Bunch(
+        data=to_rank_matrix(ranks),
+        sample_weight=table[:, -1].astype(np.int64),
+        item_names=np.array(names[:-1], dtype=object),
+        DESCR=(
+            "Ballots of the 1980 election of the president of the American Psychological Association: 15449 voters, "
+            "five candidates, partial ballots included. Counts of distinct ballots as published by P. Diaconis (1988)."
+        ),
+    )

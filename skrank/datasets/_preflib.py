@@ -1,0 +1,179 @@
+"""Reading files of the PrefLib collection: strict and weak orders, complete or not, and categories."""
+
+import os
+
+import numpy as np
+from sklearn.utils import Bunch
+from sklearn.utils._param_validation import StrOptions, validate_params
+
+from skrank._rankings import MISSING, n_ranked, rank_dtype, settle_unranked, to_rank_matrix
+from skrank.datasets._preflib_header import KINDS, read_header
+from skrank.datasets._preflib_orders import parse_orders
+from skrank.datasets._text_files import parse_error, read_bytes
+
+
+@validate_params(
+    {"path": [str, os.PathLike], "unranked": [StrOptions({"last", "missing"}), None]},
+    prefer_skip_nested_validation=True,
+)
+def load_preflib(path, *, unranked=None):
+    """Load a PrefLib file of rankings.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file of strict orders (``.soc`` complete, ``.soi`` incomplete), of orders with ties (``.toc``, ``.toi``) or of
+        categories (``.cat``), with today's header (lines ``# KEY: value``) or the one before 2022; also gzipped.
+    unranked : {"last", "missing"}, default=None
+        What is meant by alternatives that an order leaves out: "last" ties them after all that it ranks; "missing"
+        makes them NaN, so that nothing is said of them. None raises as soon as one is left out, because the two are
+        different data and nothing guesses between them.
+
+    Returns
+    -------
+    dataset : :class:`~sklearn.utils.Bunch`
+        data : ndarray of shape (n_rankings, n_items), float64
+            Rank matrix of the distinct rankings, in the file's order: 1 for an order's first bucket, NaN for missing
+            items. In a file of categories the rank is the category's number, in the header's order, so that
+            ``data == 1`` are the approved ones of approval ballots.
+        sample_weight : ndarray of shape (n_rankings,), int64
+            How many voters gave each ranking. Pass it on: without it every distinct ranking counts once.
+        item_names : ndarray of shape (n_items,), str objects
+            The alternatives' names.
+        metadata : dict
+            The rest of the header, keys in lower case with underscores ("title", "data_type", "number_voters"), and for
+            categories "category_names", a list.
+
+    Raises
+    ------
+    ValueError
+        If the file is broken: a header with something missing, unknown or contradictory; counts that do not add up to
+        the header's; an alternative listed twice or unknown; braces that do not match; an order that is repeated, or is
+        not of the kind that the header says; an empty, binary or truncated file. Names the line.
+
+    See Also
+    --------
+    dump_preflib : The inverse.
+
+    Notes
+    -----
+    A ``.toc`` file beside a ``.soi`` or ``.toi`` file of the same number holds the same votes, completed as by
+    ``unranked="last"``.
+
+    References
+    ----------
+    N. Mattei and T. Walsh, "PrefLib: A library for preferences", Algorithmic Decision Theory (2013).
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from skrank.datasets import dump_preflib, load_preflib
+    >>> path = os.path.join(tempfile.mkdtemp(), "lunch.soi")
+    >>> dump_preflib(path, [[1, 2, 3], [float("nan"), 1, 2]], sample_weight=[4, 2], item_names=["egg", "squid", "tuna"])
+    >>> lunch = load_preflib(path, unranked="last")
+    >>> lunch.data
+    array([[1., 2., 3.],
+           [3., 1., 2.]])
+    >>> lunch.sample_weight
+    array([4, 2])
+    """
+    content = read_bytes(path)
+    header = read_header(content, path)
+    orders = parse_orders(
+        content[header.n_bytes :],
+        path,
+        header.n_lines + 1,
+        separator=header.separator,
+        allow_empty=header.kind == "cat",
+    )
+    ranks = _bucket_numbers(orders, header, path)
+    _check_kind(ranks, orders, header, path)
+    _refuse_repeated(ranks, orders, path)
+    _check_totals(orders, header, path)
+    settled = settle_unranked(
+        ranks,
+        unranked,
+        lambda order, item: (
+            f"{os.fspath(path)}, line {orders.line[order]}: the order leaves out alternative {item + 1} "
+            f"({header.item_names[item]})"
+        ),
+        last=len(header.category_names) or None,
+    )
+    counts = orders.count
+    if settled is not ranks:  # a completed order may equal another
+        first, group = distinct_rows(settled)
+        settled, counts = settled[first], np.bincount(group, counts).astype(np.int64)
+    return Bunch(
+        data=to_rank_matrix(settled),
+        sample_weight=counts,
+        item_names=np.array(header.item_names, dtype=object),
+        metadata=header.metadata,
+    )
+
+
+def distinct_rows(integers):
+    """Distinct rows of a 2-d integer array: the first row of each, in order of appearance, and each row's group."""
+    rows = np.ascontiguousarray(integers)
+    keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    appearance = np.argsort(first)
+    number = np.empty_like(appearance)
+    number[appearance] = np.arange(len(first))
+    return first[appearance], number[group]
+
+
+def _bucket_numbers(orders, header, path):
+    """Bucket of each alternative in each order, from 0; MISSING if it is left out."""
+    n_items = len(header.item_names)
+    unknown = (orders.item < 1) | (orders.item > n_items)
+    if unknown.any():
+        entry = int(unknown.argmax())
+        line = orders.line[orders.order[entry]]
+        raise parse_error(path, line, f"alternative {orders.item[entry]}, but the alternatives are 1 to {n_items}.")
+    shape = (len(orders.line), n_items)
+    dtype = rank_dtype(max(n_items, len(header.category_names) + 1, int(orders.n_buckets.max())))
+    ranks = np.full(shape, MISSING, dtype)
+    ranks[orders.order, orders.item - 1] = orders.bucket
+    listed = np.bincount(orders.order, minlength=len(ranks))
+    twice = listed != n_ranked(ranks)
+    if twice.any():
+        order = int(twice.argmax())
+        items = orders.item[orders.order == order]
+        repeated = int(np.flatnonzero(np.bincount(items) > 1)[0])
+        raise parse_error(path, orders.line[order], f"alternative {repeated} is listed more than once.")
+    return ranks
+
+
+def _check_kind(ranks, orders, header, path):
+    """Whether each order is of the kind that the header says."""
+    kind, n_categories = header.kind, len(header.category_names)
+    listed = n_ranked(ranks)
+    for wrong, message in (
+        (kind == "cat" and orders.n_buckets != n_categories, f"the header announces {n_categories} categories"),
+        (kind in ("soc", "soi") and orders.n_buckets != listed, "a tie"),
+        (kind in ("soc", "toc") and listed != ranks.shape[1], f"not all of the {ranks.shape[1]} alternatives"),
+    ):
+        if np.any(wrong):
+            order = int(np.argmax(wrong))
+            found = f", but the line has {orders.n_buckets[order]}" if kind == "cat" else ", in a file of"
+            ending = "" if kind == "cat" else f" {KINDS[kind]} ({kind})"
+            raise parse_error(path, orders.line[order], f"{message}{found}{ending}.")
+
+
+def _refuse_repeated(ranks, orders, path):
+    first, group = distinct_rows(ranks)
+    repeated = first[group] != np.arange(len(ranks))
+    if repeated.any():
+        order = int(repeated.argmax())
+        before = orders.line[first[group[order]]]
+        raise parse_error(path, orders.line[order], f"the order of line {before} again; each must be on one line.")
+
+
+def _check_totals(orders, header, path):
+    number, line, words = header.totals["orders"]
+    lines = f"lines {orders.line[0]} to {orders.line[-1]}"
+    if number != len(orders.line):
+        raise parse_error(path, line, f"{words} is {number}, but there are {len(orders.line)} orders ({lines}).")
+    number, line, words = header.totals["voters"]
+    if number != orders.count.sum():
+        raise parse_error(path, line, f"{words} is {number}, but the counts of {lines} add up to {orders.count.sum()}.")

@@ -1,0 +1,147 @@
+"""Writing rankings as files of the PrefLib formats."""
+
+import os
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions, validate_params
+
+from skrank import _rankings
+from skrank._rankings import MISSING, check_rankings, check_weights, n_ranked, rows_with_ties
+from skrank.datasets._preflib import distinct_rows
+from skrank.datasets._preflib_header import KINDS, kind_of_path
+from skrank.datasets._text_files import write_bytes
+
+FREE_KEYS = (
+    "title",
+    "description",
+    "modification_type",
+    "relates_to",
+    "related_files",
+    "publication_date",
+    "modification_date",
+)
+
+
+@validate_params(
+    {
+        "path": [str, os.PathLike],
+        "X": "no_validation",
+        "sample_weight": ["array-like", None],
+        "item_names": ["array-like", None],
+        "kind": [StrOptions(set(KINDS)), None],
+        "metadata": [dict, None],
+    },
+    prefer_skip_nested_validation=True,
+)
+def dump_preflib(path, X, *, sample_weight=None, item_names=None, kind=None, metadata=None):
+    """Write rankings as a PrefLib file, with today's header.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file; gzipped if its name ends in ``.gz``.
+    X : array-like of shape (n_samples, n_items)
+        Rank matrix. Missing items are left out of an order, ties are put in braces; equal rankings become one line with
+        the sum of their weights.
+    sample_weight : array-like of shape (n_samples,), default=None
+        How many voters gave each ranking: whole numbers; rankings of weight 0 are not written. None means one each.
+    item_names : array-like of shape (n_items,), default=None
+        The alternatives' names. None means the column names of a DataFrame, otherwise x0, x1, ...
+    kind : {"soc", "soi", "toc", "toi", "cat"}, default=None
+        The format. None means the one that the ending of `path` names, or, where it names none, the narrowest that
+        holds X. With "cat" the ranks are the categories' numbers, from 1.
+    metadata : dict, default=None
+        Entries of the header, as of `load_preflib`: "title", "description", "modification_type", "relates_to",
+        "related_files", "publication_date", "modification_date", and for "cat" "category_names". Others are ignored:
+        the header's numbers come from the data.
+
+    Raises
+    ------
+    ValueError
+        If X is not of the kind asked for, a weight is not a whole number, a ranking ranks nothing, or a name does not
+        fit on a line.
+
+    See Also
+    --------
+    load_preflib : The inverse, with an example.
+    """
+    ranks = check_rankings(X)
+    names = _rankings.item_names(X) if item_names is None else item_names
+    names = [f"x{item}" for item in range(ranks.shape[1])] if names is None else [str(name) for name in names]
+    if len(names) != ranks.shape[1]:
+        raise ValueError(f"item_names has {len(names)} names, but X has {ranks.shape[1]} columns.")
+    metadata = dict(metadata or {})
+    kind = kind or kind_of_path(path)
+    categories = []
+    if kind == "cat":
+        ranks = _category_numbers(X, metadata.get("category_names"))
+        categories = metadata.get("category_names") or [f"category {index + 1}" for index in range(ranks.max() + 1)]
+    else:
+        kind = _kind_that_holds(ranks, kind)
+    ranks, counts = _counted(ranks, sample_weight)
+    lines = _header(path, kind, names, [str(name) for name in categories], metadata, counts)
+    lines += [f"{count}: {_order(row, len(categories))}" for count, row in zip(counts, ranks.tolist(), strict=True)]
+    write_bytes(path, ("\n".join(lines) + "\n").encode())
+
+
+def _counted(ranks, sample_weight):
+    weights = check_weights(sample_weight, ranks)
+    whole = weights == np.rint(weights)
+    if not whole.all():
+        row = int((~whole).argmax())
+        raise ValueError(f"sample_weight[{row}] is {weights[row]}: a PrefLib file counts voters in whole numbers.")
+    ranks, weights = ranks[weights > 0], weights[weights > 0]
+    first, group = distinct_rows(ranks)
+    return ranks[first], np.bincount(group, weights).astype(np.int64).tolist()
+
+
+def _kind_that_holds(ranks, kind):
+    incomplete, tied = n_ranked(ranks) < ranks.shape[1], rows_with_ties(ranks)
+    empty = n_ranked(ranks) == 0
+    if empty.any():
+        raise ValueError(f"Row {int(empty.argmax())} of X ranks no item, which a PrefLib order cannot say; drop it.")
+    if kind is None:
+        return ("toi" if tied.any() else "soi") if incomplete.any() else ("toc" if tied.any() else "soc")
+    for wrong, what in ((tied, "ties items"), (incomplete, "leaves items missing")):
+        allowed = kind[0] == "t" if what == "ties items" else kind[2] == "i"
+        if wrong.any() and not allowed:
+            raise ValueError(f"Row {int(wrong.argmax())} of X {what}, but '{kind}' holds {KINDS[kind]}.")
+    return kind
+
+
+def _category_numbers(X, category_names):
+    values = np.asarray(X, dtype=np.float64)
+    missing = np.isnan(values)
+    numbers = np.where(missing, 1, values)
+    highest = numbers.max() if category_names is None else len(category_names)
+    wrong = (numbers != np.rint(numbers)) | (numbers < 1) | (numbers > highest)
+    if wrong.any():
+        row, item = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"X[{row}, {item}] is {values[row, item]}, but the categories are numbers from 1 to {highest:g}."
+        )
+    return np.where(missing, MISSING, numbers - 1).astype(np.int64)
+
+
+def _header(path, kind, names, categories, metadata, counts):
+    unique = "NUMBER UNIQUE PREFERENCES" if kind == "cat" else "NUMBER UNIQUE ORDERS"
+    entries = {"FILE NAME": os.path.basename(path).removesuffix(".gz"), "DATA TYPE": kind}
+    entries |= {key.upper().replace("_", " "): metadata.get(key, "") for key in FREE_KEYS}
+    entries |= {"NUMBER ALTERNATIVES": len(names), "NUMBER VOTERS": sum(counts), unique: len(counts)}
+    if kind == "cat":
+        entries["NUMBER CATEGORIES"] = len(categories)
+    entries |= {f"CATEGORY NAME {index}": name for index, name in enumerate(categories, 1)}
+    entries |= {f"ALTERNATIVE NAME {index}": name for index, name in enumerate(names, 1)}
+    for key, value in entries.items():
+        if len(str(value).splitlines()) > 1:
+            raise ValueError(f"{key} {value!r} does not fit on one line of a header.")
+    return [f"# {key}: {value}".rstrip() for key, value in entries.items()]
+
+
+def _order(row, n_categories):
+    """One order: buckets from the best, alternatives from 1; every category, even if it is empty."""
+    buckets = [[] for _ in range(n_categories or max(row) + 1)]
+    for item, bucket in enumerate(row, 1):
+        if bucket != MISSING:
+            buckets[bucket].append(str(item))
+    return ",".join(bucket[0] if len(bucket) == 1 else "{" + ",".join(bucket) + "}" for bucket in buckets)
