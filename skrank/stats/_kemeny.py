@@ -12,6 +12,8 @@ from scipy.sparse.csgraph import connected_components
 from skrank._rankings import pair_indices, row_blocks
 
 MAX_EXACT_ITEMS = 20
+# Above this, moving the items in turn is faster than looking for the best of all moves every time.
+MAX_BEST_MOVE_ITEMS = 100
 
 
 # ---------------------------------------------------------------- forms of the problem
@@ -49,7 +51,8 @@ def insertion_search(preferences, orderings, *, max_moves=None, tolerance=1e-10)
     """Move single items to better places until no such move gains: a local optimum of every problem.
 
     The gains of all moves of all problems come from one cumulative sum of the permuted matrices; each round makes the
-    best move of each problem, the first one among equals.
+    best move of each problem, the first one among equals. Problems of more than `MAX_BEST_MOVE_ITEMS` items first move
+    every item in turn to its best place, until that ends.
 
     Parameters
     ----------
@@ -72,6 +75,8 @@ def insertion_search(preferences, orderings, *, max_moves=None, tolerance=1e-10)
     places = np.arange(n_items)
     earlier = places < places[:, None]
     least_gain = tolerance * np.abs(preferences).sum(axis=(1, 2))
+    if n_items > MAX_BEST_MOVE_ITEMS and max_moves is None:
+        orderings = _sweep(preferences, orderings, least_gain)
     live = np.arange(len(orderings))
     n_rounds = 0
     while len(live) and (max_moves is None or n_rounds < max_moves):
@@ -89,6 +94,30 @@ def insertion_search(preferences, orderings, *, max_moves=None, tolerance=1e-10)
         orderings[live] = _insert(current[moving], source, target)
         n_rounds += 1
     return orderings, ordering_values(preferences, orderings)
+
+
+def _sweep(preferences, orderings, least_gain):
+    """Every item in turn to its best place, over and over, until none of an ordering moves."""
+    places = np.arange(orderings.shape[1])
+    live = np.arange(len(orderings))
+    while len(live):
+        current = orderings[live]
+        moved = np.zeros(len(live), bool)
+        for item in range(len(places)):
+            between = np.take_along_axis(preferences[live, item], current, axis=1)
+            source = (current == item).argmax(axis=1)
+            passed = np.cumsum(between, axis=1)
+            own = np.take_along_axis(passed, source[:, None], axis=1)
+            between *= places < source[:, None]
+            gains = own - passed + between
+            target = gains.argmax(axis=1)
+            moving = 2 * gains[np.arange(len(live)), target] > least_gain[live]
+            if moving.any():
+                current[moving] = _insert(current[moving], source[moving], target[moving])
+                moved |= moving
+        orderings[live] = current
+        live = live[moved]
+    return orderings
 
 
 def _insert(orderings, source, target):
@@ -243,7 +272,7 @@ def _majority_components(preferences):
 def _best_of_many(preferences, n_init, seed):
     rng = np.random.default_rng(seed)
     scores = preferences.sum(axis=1)
-    noise = rng.standard_normal((n_init - 1, len(scores))) * scores.std()
+    noise = rng.standard_normal((n_init - 1, len(scores))) * (0.2 * scores.std())
     starts = np.argsort(-np.concatenate([scores[None], scores + noise]), axis=1, kind="stable")
     best_value, best = -np.inf, None
     for rows in row_blocks(n_init, 40 * preferences.size):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from skrank.stats._kemeny import (
+    MAX_BEST_MOVE_ITEMS,
     MAX_EXACT_ITEMS,
     borda_orderings,
     exact_ordering,
@@ -51,6 +52,22 @@ def test_insertion_search_stops_where_no_insertion_gains():
         for source, target in itertools.product(range(6), repeat=2):
             moved = np.insert(np.delete(order, source), target, order[source])
             assert value_by_definition(q, moved) <= value + 1e-9
+
+
+def test_many_items_end_where_no_insertion_gains_as_well():
+    rng = np.random.default_rng(13)
+    n_items = MAX_BEST_MOVE_ITEMS + 5
+    preferences = preferences_from_pair_sums(random_pair_sums(rng, 2, n_items))
+    starts = rng.permuted(np.tile(np.arange(n_items), (2, 1)), axis=1)
+    orderings, values = insertion_search(preferences, starts)
+    assert (np.sort(orderings, axis=1) == np.arange(n_items)).all()
+    assert values == pytest.approx(ordering_values(preferences, orderings))
+    for q, order in zip(preferences, orderings, strict=True):
+        between = q[np.ix_(order, order)]
+        for source in range(n_items):
+            # What the item at this place gains by moving past its neighbours, further and further.
+            assert np.cumsum(-between[source, source + 1 :]).max(initial=0) < 1e-6
+            assert np.cumsum(between[source, :source][::-1]).max(initial=0) < 1e-6
 
 
 def test_insertion_search_makes_at_most_the_moves_allowed():

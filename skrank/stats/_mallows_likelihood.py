@@ -1,0 +1,124 @@
+"""Likelihood of partial rankings under one Mallows model, and its maximum in the dispersion.
+
+The probability that a full ranking drawn from the model is consistent with a bucket order R of bucket sizes m_b is
+
+    P(R) = phi^d prod_b [m_b]_phi! / [n]_phi!,    d = pairs that R orders strictly and against the center,
+
+because the order inside the buckets is independent of everything else. As in ``skrank._mallows``, nu = -log(phi).
+"""
+
+import numpy as np
+from scipy.optimize import brentq
+
+from skrank._mallows import log_q_factorial, mean_distance
+from skrank._rankings import MISSING, aggregate, bucket_sizes, densify, row_blocks
+from skrank.stats._mallows_missing import MAX_STATES, completions, draw, log_weight, n_states
+
+
+def disagreements(ranks, center):
+    """How many pairs each bucket order (no missing items) orders strictly and against the center, (n_samples,)."""
+    order = np.argsort(center, kind="stable")
+    counts = np.empty(len(ranks), np.int64)
+    for rows in row_blocks(len(ranks), 4 * len(order), max_rows=1 << 13):
+        # Item-major, in the center's order: an item disagrees with every later one of a smaller rank.
+        columns = np.ascontiguousarray(ranks[rows].T[order])
+        total = np.zeros(columns.shape[1], np.int64)
+        for place in range(len(order) - 1):
+            against = (columns[place] > columns[place + 1 :]).view(np.uint8)
+            total += np.add.reduce(against, axis=0, dtype=np.int32)
+        counts[rows] = total
+    return counts
+
+
+def log_probabilities(ranks, center, nu):
+    """Log probability of consistency with each ranking under the Mallows model, shape (n_samples,).
+
+    Raises ValueError for a ranking with missing items that would take too many states, see `check_missing`.
+    """
+    gaps = (ranks == MISSING).any(axis=1)
+    result = np.empty(len(ranks))
+    result[~gaps] = _log_probabilities_exhaustive(ranks[~gaps], center, nu)
+    if gaps.any():
+        check_missing(ranks, "X")
+        table = aggregate(ranks[gaps])
+        order = np.argsort(center, kind="stable")
+        log_weights = np.array([log_weight(completions(ranking[order], nu)) for ranking in table.ranks])
+        result[gaps] = (log_weights - log_q_factorial(len(center), nu)[-1])[table.inverse]
+    # A sum over all full rankings can exceed 1 by rounding.
+    return np.minimum(result, 0.0)
+
+
+def _log_probabilities_exhaustive(ranks, center, nu):
+    log_factorials = log_q_factorial(len(center), nu)
+    counts = disagreements(ranks, center)
+    result = np.zeros(len(ranks))
+    result[counts > 0] = -nu * counts[counts > 0]
+    for rows in row_blocks(len(ranks), 24 * len(center), max_rows=1 << 13):
+        result[rows] += log_factorials[bucket_sizes(ranks[rows])].sum(axis=1) - log_factorials[-1]
+    return result
+
+
+def check_missing(ranks, input_name):
+    """Raise unless every ranking with missing items can be summed exactly."""
+    for row in np.flatnonzero((ranks == MISSING).any(axis=1)):
+        states = n_states(ranks[row])
+        if states > MAX_STATES:
+            raise ValueError(
+                f"Row {row} of {input_name} leaves {np.count_nonzero(ranks[row] == MISSING)} of {ranks.shape[1]} items "
+                f"missing (NaN): its probability is a sum over {states} states, and at most {MAX_STATES} are possible. "
+                'If the missing items are worse than the ranked ones, tie them last (unranked="last" where lists are '
+                "read); otherwise leave out items or rankings."
+            )
+
+
+def conditional_positions(ranks, center, nu, n_draws, rng):
+    """Full rankings from the model conditioned on rankings with missing items, (n_samples, n_draws, n_items)."""
+    # Without dispersion: the limit phi -> 0, which exists where the condition has probability zero too.
+    nu = min(nu, 1e4)
+    order = np.argsort(center, kind="stable")
+    positions = np.empty((len(ranks), n_draws, len(order)), np.int64)
+    table = aggregate(ranks)
+    for number, ranking in enumerate(table.ranks):
+        rows = np.flatnonzero(table.inverse == number)
+        draws = draw(completions(ranking[order], nu), len(rows) * n_draws, rng)
+        positions[rows[:, None, None], np.arange(n_draws)[:, None], order] = draws.reshape(len(rows), n_draws, -1)
+    return positions
+
+
+def all_rankings(n_items):
+    """All full rankings as positions, shape (n_items!, n_items)."""
+    positions = np.zeros((1, 0), np.int64)
+    for n_before in range(n_items):
+        places = np.arange(n_before + 1)
+        earlier = positions[:, None] + (positions[:, None] >= places[:, None])
+        last = np.broadcast_to(places[:, None], (*earlier.shape[:2], 1))
+        positions = np.concatenate([earlier, last], axis=2).reshape(-1, n_before + 1)
+    return densify(positions)
+
+
+def fit_dispersion(ranks, weights, center):
+    """Maximum likelihood dispersion of bucket orders with a given center, in [0, 1]; None if no pair is ordered.
+
+    For one pattern of bucket sizes the bucket orders form an exponential family in the number of disagreements, so the
+    mean of these equals its expectation, E_n - sum_b E_(m_b), which increases with phi; E_m is the mean distance of m
+    items.
+    """
+    n_items = len(center)
+    shares = weights / weights.sum()
+    mean = shares @ disagreements(ranks, center)
+    sizes = np.zeros(n_items + 1)
+    sizes[n_items] = 1.0
+    for rows in row_blocks(len(ranks), 24 * n_items, max_rows=1 << 13):
+        size = bucket_sizes(ranks[rows])
+        sizes -= np.bincount(size.ravel(), np.repeat(shares[rows], n_items), minlength=n_items + 1)
+
+    def excess(phi):
+        with np.errstate(divide="ignore"):
+            return sizes @ mean_distance(n_items, -np.log(phi)) - mean
+
+    largest = excess(1.0)
+    if mean == 0:
+        return 0.0 if largest > 1e-12 else None
+    if largest <= 0:
+        return 1.0
+    return float(brentq(excess, 0.0, 1.0, xtol=1e-15))

@@ -1,0 +1,97 @@
+"""Total variation distance between two Mallows models."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.signal import lfilter
+
+from skrank._mallows import sample_mallows
+from skrank._rankings import row_blocks
+from skrank.stats._mallows_likelihood import all_rankings, log_probabilities
+
+MAX_ENUMERATED_ITEMS = 9
+MAX_SAME_CENTER_ITEMS = 300
+
+
+@dataclass(frozen=True)
+class TotalVariationResult:
+    """A total variation distance and how sure it is.
+
+    Attributes
+    ----------
+    value : float
+        The distance, in [0, 1], or its unbiased estimate.
+    standard_error : float
+        Standard error of the estimate; 0 if `is_exact`.
+    is_exact : bool
+        Whether all rankings have been summed.
+    n_samples : int
+        Number of rankings drawn; 0 if `is_exact`.
+    """
+
+    value: float
+    standard_error: float = 0.0
+    is_exact: bool = True
+    n_samples: int = 0
+
+    def confidence_interval(self, confidence_level=0.95):
+        """Interval that holds the distance with at least this probability, at every number of draws.
+
+        It is the empirical Bernstein bound of Maurer and Pontil (COLT 2009, theorem 11), which needs no normal
+        approximation; the draws are independent and in [0, 1].
+
+        Returns
+        -------
+        low, high : float
+        """
+        if self.is_exact:
+            return self.value, self.value
+        log_term = np.log(4 / (1 - confidence_level))
+        half_width = self.standard_error * np.sqrt(2 * log_term) + 7 * log_term / (3 * (self.n_samples - 1))
+        return max(self.value - half_width, 0.0), min(self.value + half_width, 1.0)
+
+
+def total_variation(centers, nus, n_samples, rng):
+    """Total variation distance between the Mallows models of two centers and two nu."""
+    if np.array_equal(*centers) and len(centers[0]) <= MAX_SAME_CENTER_ITEMS:
+        return TotalVariationResult(_same_center(len(centers[0]), nus))
+    if len(centers[0]) <= MAX_ENUMERATED_ITEMS:
+        ranks = all_rankings(len(centers[0]))
+        first, second = (np.exp(log_probabilities(ranks, *model)) for model in zip(centers, nus, strict=True))
+        return TotalVariationResult(float(np.abs(first - second).sum() / 2))
+    return _sampled(centers, nus, n_samples, rng)
+
+
+def _same_center(n_items, nus):
+    # Rankings at one distance from the center are equally likely in both models.
+    first, second = (distance_distribution(n_items, nu) for nu in nus)
+    return float(np.abs(first - second).sum() / 2)
+
+
+def distance_distribution(n_items, nu):
+    """Probability of each Kendall distance 0, ..., n (n - 1) / 2 from the center, a sum of truncated geometrics."""
+    phi = np.exp(-nu)
+    probabilities = np.zeros(n_items * (n_items - 1) // 2 + 1)
+    probabilities[0] = 1.0
+    for n_values in range(2, n_items + 1):
+        # (1 - (phi x)^j) / (1 - phi x) = 1 + phi x + ... + (phi x)^(j - 1), in time linear in the length.
+        ends = phi**n_values * probabilities[:-n_values]
+        probabilities[n_values:] -= ends
+        probabilities = np.maximum(lfilter([1.0], [1.0, -phi], probabilities), 0.0)
+        probabilities /= probabilities.sum()
+    return probabilities
+
+
+def _sampled(centers, nus, n_samples, rng):
+    # TV = E |p - q| / (p + q) over the even mixture of p and q, half of the draws from each: each term is in [0, 1].
+    n_samples = max(n_samples, 2)
+    half = n_samples // 2
+    terms = []
+    for drawn, n_draws in ((0, half), (1, n_samples - half)):
+        for rows in row_blocks(n_draws, 64 * len(centers[0]), max_rows=1 << 14):
+            center = np.broadcast_to(centers[drawn], (rows.stop - rows.start, len(centers[0])))
+            ranks = sample_mallows(center, nus[drawn], rng)
+            first, second = (log_probabilities(ranks, *model) for model in zip(centers, nus, strict=True))
+            terms.append(np.tanh(np.abs(first - second) / 2))
+    terms = np.concatenate(terms)
+    return TotalVariationResult(float(terms.mean()), float(terms.std(ddof=1) / np.sqrt(n_samples)), False, n_samples)
