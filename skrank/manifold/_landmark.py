@@ -1,0 +1,363 @@
+"""Landmark ordinal embedding: coordinates of items from questions about which of two is nearer to a third."""
+
+from functools import partial
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
+
+from skrank.manifold._landmark_checks import check_landmarks, resolve_n_landmarks, warn_of_doubts
+from skrank.manifold._landmark_fit import draw_design, embed_landmarks, pilot_landmarks, plan_budget
+from skrank.manifold._oracles import EuclideanOracle
+from skrank.manifold._placement import count_panel_wins, place_rows
+from skrank.manifold._row_index import RowIndex
+from skrank.manifold._stochastic_triplet import principal_axes
+
+
+class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Coordinates from answers to "is A nearer to B or to C?", asked of an oracle; scales to millions of items.
+
+    A few items become *landmarks*. From each, an oracle compares pairs of the other items; a Bradley-Terry model of
+    these answers scores the items by their squared distance from the landmark, up to a shift. The geometry of the
+    landmarks determines the shifts, and landmark multidimensional scaling places all items [1]_. By default the
+    coordinates are then refined by maximum likelihood of all answers together, for less than the price of the ranking.
+
+    The questions are this estimator's own choice: the same few cyclic shifts of a random order for every landmark,
+    so every item occurs in equally many questions and no answers need be stored.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimension of the embedding.
+    oracle : callable or None, default=None
+        Who answers: `oracle(anchors, left, right)` is given three arrays of rows of X, of one length, and returns a
+        boolean array, True where the left row is nearer to the anchor than the right row. See
+        :class:`~skrank.manifold.EuclideanOracle` for two optional methods that make it faster. None takes the rows as
+        points and answers from their Euclidean distances, without noise; the scale of the embedding is then arbitrary.
+        A callable object is copied when the estimator is cloned, unless it defines `__sklearn_clone__`.
+    n_landmarks : "auto" or int, default="auto"
+        Number of landmarks, at least `n_components + 3`. "auto" is the larger of 20 and `2 * n_components`, or all
+        items if there are fewer. Fewer landmarks fail now and then.
+    landmarks : {"maxmin", "random"} or array-like of int, default="maxmin"
+        "maxmin" spends a tenth of the questions on a pilot embedding with random landmarks and takes points of it that
+        are far from each other: two to four times as accurate as "random". Or the rows of X to use.
+    n_comparisons : "auto" or int, default="auto"
+        Largest number of questions in all. "auto" is about 50 n ln n for n items, at least 30 answers about each item
+        from each landmark. No pair is ever compared twice from one landmark, which bounds the number for few items.
+    alpha : float, default=0.1
+        Ridge penalty on the scores: keeps those of items that always win or lose finite.
+    design : {"circulant", "iid"}, default="circulant"
+        Pairs to compare: cyclic shifts, or independent uniform pairs for each landmark as in [1]_, equally
+        accurate and much slower.
+    refine : {"mle", "ste"} or None, default="mle"
+        "mle" maximises the likelihood of all answers in the coordinates. "ste" (LOE-STE of [1]_) spends
+        `warm_start_share` of the questions on landmarks, the rest on uniform triplets, and fits those by stochastic
+        triplet embedding. None is the plain method of [1]_.
+    warm_start_share : float in (0, 1), default=0.3
+        Share of the questions that is about landmarks with `refine="ste"`.
+    tol : float, default=0.02
+        The scores of a landmark are accepted when the root mean square of their remaining change is below this share of
+        a standard error.
+    max_iter : int, default=30
+        Largest number of passes over the answers in each ranking and in the refinement (ten times as many with
+        `refine="ste"`, whose line searches are short steps).
+    random_state : int, RandomState instance or None, default=None
+        Determines which questions are asked.
+    n_jobs : int or None, default=None
+        Number of landmarks treated at once, by :mod:`joblib`: in threads, unless `joblib.parallel_config` says
+        otherwise.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Coordinates of the rows of X, centred, on principal axes, the largest of each axis positive. Their unit is that
+        of the logistic model: P(left nearer) = f(D_right - D_left), D the squared distance from the anchor. Identical
+        rows are one item and have one place.
+    landmarks_ : ndarray of shape (n_landmarks,)
+        Rows of X that are landmarks.
+    landmark_scores_ : ndarray of shape (n_samples, n_landmarks)
+        Bradley-Terry scores of each item (0 for the landmark itself), of mean zero in each column.
+    shifts_ : ndarray of shape (n_landmarks,)
+        What makes each column of scores squared distances.
+    landmark_distances_ : ndarray of shape (n_landmarks, n_landmarks)
+        Estimated squared distances between the landmarks, before the refinement; a Euclidean distance matrix.
+    n_queries_ : int
+        Number of questions asked in `fit`.
+    n_iter_ : int
+        Number of iterations of the refinement, 1 without one.
+    residual_ : float
+        Square root of chi-squared per degree of freedom of the answers given the embedding: 1 where the model holds,
+        less for answers without noise, more where n_components is too small or the noise is of another kind.
+    expected_error_ : float
+        Expected Procrustes error (:func:`skrank.metrics.procrustes_error`) of the embedding where the model holds, from
+        the Fisher information of the answers.
+    oracle_ : callable
+        The oracle that was asked, bound to the items where it can be.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, if it is a DataFrame with string column names.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than `n_components + 3` different rows or landmarks, if `n_comparisons` does not reach for
+        one question an item and landmark, or if the oracle returns answers of the wrong shape.
+    TypeError
+        If the oracle returns anything but booleans.
+
+    Warns
+    -----
+    skrank.exceptions.InsufficientDataWarning
+        If the answers do not determine the embedding: fewer than 30 of them an item and landmark, an expected error
+        above .06, far items whose distance no answer tells, or landmarks that hardly span the last axis.
+    sklearn.exceptions.ConvergenceWarning
+        If the embedding does not explain the answers (`residual_` above 1.15), or the fit did not converge.
+
+    See Also
+    --------
+    StochasticTripletEmbedding : From recorded triplets.
+    EuclideanOracle : Simulated answers.
+
+    Notes
+    -----
+    X may be anything that the oracle understands: features, or one column of identifiers. It keeps its dtype.
+
+    `transform` gives a row that was fitted its place in `embedding_`. A new row is compared, from each landmark, with
+    as many embedded items as an embedded item was, and placed by maximum a posteriori; which items depends on
+    `random_state` alone, so a row's place does not depend on the rows that come with it.
+
+    References
+    ----------
+    .. [1] N. Ghosh, Y. Chen and Y. Yue, "Landmark Ordinal Embedding", NeurIPS 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.manifold import EuclideanOracle, LandmarkOrdinalEmbedding
+    >>> X = np.random.default_rng(0).standard_normal((500, 2))
+    >>> oracle = EuclideanOracle(noise="logistic")
+    >>> embedding = LandmarkOrdinalEmbedding(n_components=2, oracle=oracle, random_state=0).fit_transform(X)
+    >>> embedding.shape
+    (500, 2)
+
+    The embedding is the cloud of points up to a similarity:
+
+    >>> from scipy.spatial import procrustes
+    >>> bool(procrustes(X, embedding)[2] < 0.02)
+    True
+    """
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "oracle": [callable, None],
+        "n_landmarks": [StrOptions({"auto"}), Interval(Integral, 4, None, closed="left")],
+        "landmarks": [StrOptions({"maxmin", "random"}), "array-like"],
+        "n_comparisons": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "design": [StrOptions({"circulant", "iid"})],
+        "refine": [StrOptions({"mle", "ste"}), None],
+        "warm_start_share": [Interval(Real, 0, 1, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        n_components=2,
+        *,
+        oracle=None,
+        n_landmarks="auto",
+        landmarks="maxmin",
+        n_comparisons="auto",
+        alpha=0.1,
+        design="circulant",
+        refine="mle",
+        warm_start_share=0.3,
+        tol=0.02,
+        max_iter=30,
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.n_components = n_components
+        self.oracle = oracle
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.n_comparisons = n_comparisons
+        self.alpha = alpha
+        self.design = design
+        self.refine = refine
+        self.warm_start_share = warm_start_share
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.categorical = self.oracle is not None
+        return tags
+
+    @property
+    def _n_features_out(self):
+        return self.embedding_.shape[1]
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Ask the oracle about the rows of X and embed them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The items, one a row.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : LandmarkOrdinalEmbedding
+        """
+        X = validate_data(self, X, dtype=self._dtype(), ensure_min_samples=self.n_components + 3)
+        random_state = check_random_state(self.random_state)
+        index, first, inverse = RowIndex.build(X)
+        # everything below is in the order of the design, where it does not depend on the order of X
+        base = random_state.permutation(len(first))
+        position = np.empty(len(base), np.intp)
+        position[base] = np.arange(len(base))
+        items = X[first[base]]
+        landmarks = check_landmarks(self.landmarks, len(X))
+        if landmarks is not None:
+            landmarks = position[inverse[landmarks]]
+        n_landmarks = resolve_n_landmarks(self.n_landmarks, landmarks, len(items), self.n_components)
+        pilot = landmarks is None and self.landmarks == "maxmin" and n_landmarks < len(items)
+        budget = plan_budget(
+            len(items),
+            n_landmarks,
+            self.n_comparisons,
+            pilot,
+            self.warm_start_share if self.refine == "ste" else 1.0,
+        )
+        context = self._init_callback_context(max_subtasks=1 + 2 * (budget.pilot > 0) + (self.refine is not None))
+        context.call_on_fit_task_begin(estimator=self, X=X)
+        oracle = EuclideanOracle() if self.oracle is None else self.oracle
+        oracle = oracle.bind(items) if hasattr(oracle, "bind") else oracle
+        options = {"alpha": self.alpha, "tol": self.tol, "n_jobs": self.n_jobs}
+        n_queries = 0
+        with threadpool_limits(limits=1, user_api="blas"):
+            if budget.pilot:
+                design = draw_design(self.design, len(items), budget.pilot, random_state)
+                track = partial(_track, self, context, "pilot: ")
+                landmarks, n_queries = pilot_landmarks(
+                    oracle, items, n_landmarks, design, self.n_components, random_state, track=track, **options
+                )
+            elif landmarks is None:
+                landmarks = random_state.permutation(len(items))[:n_landmarks]
+            design = draw_design(self.design, len(items), budget.ranking, random_state)
+            fit = embed_landmarks(
+                oracle,
+                items,
+                landmarks,
+                design,
+                self.n_components,
+                refine=self.refine,
+                max_iter=self.max_iter,
+                n_triplets=budget.n_triplets,
+                random_state=random_state,
+                track=partial(_track, self, context, ""),
+                **options,
+            )
+        self._index, self._position, self._items, self._landmarks = index, position, items, landmarks
+        self._panel = _draw_panel(len(items), landmarks, round(design.mean_degree), random_state)
+        self._points = principal_axes(fit.points.astype(np.float64))
+        self.oracle_ = oracle
+        rows = position[inverse]
+        self.embedding_ = self._points[rows]
+        self.landmarks_ = first[base[landmarks]]
+        self.landmark_scores_ = fit.ranked.scores[rows]
+        self.shifts_ = fit.geometry.shifts
+        self.landmark_distances_ = fit.geometry.distances
+        self.n_queries_ = n_queries + fit.ranked.n_queries + budget.n_triplets
+        self.n_iter_ = fit.n_iter
+        self.residual_ = fit.residual
+        self.expected_error_ = fit.expected_error
+        warn_of_doubts(fit, design.mean_degree, self.refine)
+        context.call_on_fit_task_end(estimator=self, X=X)
+        return self
+
+    def fit_transform(self, X, y=None):
+        """Ask the oracle about the rows of X, embed them and return their coordinates.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The items, one a row.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        embedding : ndarray of shape (n_samples, n_components)
+        """
+        return self.fit(X).embedding_
+
+    def transform(self, X):
+        """Places of rows in the embedding: known ones of fitted rows; of new rows after asking the oracle.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Items, one a row.
+
+        Returns
+        -------
+        embedding : ndarray of shape (n_samples, n_components)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=self._dtype(), reset=False)
+        number = self._index.find(X)
+        embedding = self._points[self._position[number]]
+        new = number < 0
+        if new.any():
+            with threadpool_limits(limits=1, user_api="blas"):
+                wins = count_panel_wins(self.oracle_, self._items, self._landmarks, self._panel, X[new])
+                embedding[new] = place_rows(wins, self._points, self._landmarks, self._panel)
+        return embedding
+
+    def _dtype(self):
+        # an oracle gets the rows as they are, identifiers included; points must be numbers
+        return "numeric" if self.oracle is None else None
+
+
+def _track(estimator, context, prefix, iterable, name, length):
+    """Iterate over at most `length` tasks, telling the estimator's callbacks when each begins and ends."""
+    stage = context.subcontext(task_name=prefix + name, max_subtasks=length)
+    stage.call_on_fit_task_begin(estimator=estimator)
+    iterator, done = iter(iterable), object()
+    try:
+        for _ in range(length):
+            task = stage.subcontext(task_name=name)
+            task.call_on_fit_task_begin(estimator=estimator)
+            try:
+                result = next(iterator, done)
+                if result is done:
+                    break
+                yield result
+            finally:
+                task.call_on_fit_task_end(estimator=estimator)
+    finally:
+        stage.call_on_fit_task_end(estimator=estimator)
+
+
+def _draw_panel(n_items, landmarks, size, random_state):
+    """For each landmark, distinct other items that new rows are compared with."""
+    rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
+    size = max(1, min(size, n_items - 1))
+    panel = np.array([rng.choice(n_items - 1, size, replace=False) for _ in landmarks])
+    return panel + (panel >= landmarks[:, None])

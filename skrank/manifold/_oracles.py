@@ -1,0 +1,406 @@
+"""Oracles: who answers "is left or right nearer to the anchor?".
+
+An oracle is any callable `oracle(anchors, left, right)` of three arrays of rows of X, all of one length. It returns a
+boolean array of that length: True where the left row is nearer to the anchor than the right row. Two methods are
+optional:
+
+- `bind(X)` is called once in `fit`, with the distinct rows of X, and returns the oracle to be asked in that fit and in
+  `transform` (itself, or one that has prepared what it needs);
+- `start(anchor, order)`, of a bound oracle, is a fast path for the circulant design: `anchor` is the index of a row of
+  X, `order` an array of such indices. It returns a function `ask(start, stop, shift)`, which says of each position t in
+  [start, stop) whether item order[t] is nearer to the anchor than item order[(t + shift) % len(order)]. All slices have
+  at most `skrank.manifold._circulant.CHUNK` positions.
+
+The oracles here return themselves under `sklearn.base.clone`: their counters, caches, locks and connections belong to
+the oracle, not to the estimator that asks, and survive a grid search.
+"""
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from threading import RLock
+
+import numpy as np
+from sklearn.metrics.pairwise import PAIRED_DISTANCES, paired_distances
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils.metaestimators import available_if
+
+from skrank._random import mix
+from skrank.manifold._circulant import CHUNK, doubled
+from skrank.manifold._row_index import row_keys
+
+
+class _Oracle:
+    """What the oracles have in common: they are shared, not copied, by `sklearn.base.clone`."""
+
+    def __sklearn_clone__(self):
+        return self
+
+    def _sharing_state(self):
+        """Another oracle with the very same attributes: what one counts or remembers, the other does too."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        return other
+
+
+class EuclideanOracle(_Oracle):
+    """Answers from the distances between the rows, exact or noisy.
+
+    With D the squared distance, left is answered to be nearer than right
+
+    - exactly where D(anchor, left) < D(anchor, right), with `noise=None`;
+    - with probability f(scale * (D(anchor, right) - D(anchor, left))), f the logistic function, with
+      `noise="logistic"`: the model of [1]_ and of :class:`~skrank.manifold.LandmarkOrdinalEmbedding`;
+    - where D(anchor, left) < D(anchor, right), but flipped with probability `flip_rate`, with `noise="flip"`.
+
+    The noise is a hash of the question and of the seed: the same question always has the same answer, whichever item is
+    on the left, in whatever batch, and in whatever process.
+
+    Parameters
+    ----------
+    metric : {"euclidean", "manhattan", "cosine", "l1", "l2", "cityblock"} or callable, default="euclidean"
+        Distance between two rows, as in :func:`sklearn.metrics.pairwise.paired_distances`.
+    noise : {None, "logistic", "flip"}, default=None
+        How answers err.
+    scale : "auto" or float, default="auto"
+        Factor of the squared distances in logistic noise. "auto" is 1 / median |D_ij - D_ik| over random triplets of
+        rows, so that the noise does not depend on the units of X. The rows are those of the first call, or those
+        that :class:`~skrank.manifold.LandmarkOrdinalEmbedding` is fitted on.
+    flip_rate : float in [0, 0.5], default=0.1
+        Share of the answers that `noise="flip"` flips.
+    random_state : int, default=0
+        Seed of the noise.
+
+    Attributes
+    ----------
+    scale_ : float
+        The scale in use; exists after the first question.
+
+    References
+    ----------
+    .. [1] N. Ghosh, Y. Chen and Y. Yue, "Landmark Ordinal Embedding", NeurIPS 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.manifold import EuclideanOracle
+    >>> anchors, left, right = np.array([[0.0], [0.0]]), np.array([[1.0], [5.0]]), np.array([[2.0], [3.0]])
+    >>> EuclideanOracle()(anchors, left, right)
+    array([ True, False])
+    """
+
+    _parameter_constraints = {
+        "metric": [StrOptions(set(PAIRED_DISTANCES)), Callable],
+        "noise": [StrOptions({"logistic", "flip"}), None],
+        "scale": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "flip_rate": [Interval(Real, 0, 0.5, closed="both")],
+        "random_state": [Interval(Integral, 0, None, closed="left")],
+    }
+
+    def __init__(self, metric="euclidean", noise=None, scale="auto", flip_rate=0.1, random_state=0):
+        self.metric, self.noise, self.scale, self.flip_rate = metric, noise, scale, flip_rate
+        self.random_state = random_state
+        validate_parameter_constraints(self._parameter_constraints, vars(self), type(self).__name__)
+
+    def __repr__(self):
+        parameters = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._parameter_constraints)
+        return f"EuclideanOracle({parameters})"
+
+    def __call__(self, anchors, left, right):
+        anchors, left, right = (_as_points(rows) for rows in (anchors, left, right))
+        near, far = self._squared_distances(anchors, left), self._squared_distances(anchors, right)
+        if not hasattr(self, "scale_"):
+            self.scale_ = _unit_scale(near - far) if self.scale == "auto" else float(self.scale)
+        if self.noise is None:
+            return near < far
+        noise = _antisymmetric_noise(*(self._keys_of(rows) for rows in (anchors, left, right)))
+        return self._answers(self._halved(near), self._halved(far), noise)
+
+    def bind(self, X):
+        """An oracle for questions about these rows, which sets the scale.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        oracle : EuclideanOracle
+            A copy that knows the rows by their index (`start`).
+        """
+        bound = self._sharing_state()
+        bound._items = _as_points(X)
+        bound.scale_ = bound._scale_of(bound._items) if self.scale == "auto" else float(self.scale)
+        bound._keys = None if self.noise is None else bound._keys_of(bound._items)
+        return bound
+
+    def start(self, anchor, order):
+        """Answers in slices, for the circulant design; only of a bound oracle.
+
+        Parameters
+        ----------
+        anchor : int
+            Index of the anchor's row among the bound rows.
+        order : ndarray of int
+            Indices of the items compared, in the order of the design.
+
+        Returns
+        -------
+        ask : callable
+            `ask(start, stop, shift)`: whether item order[t] is nearer than order[(t + shift) % len(order)], for each t
+            in [start, stop). The array returned is valid until the next call.
+        """
+        items = self._items[order]
+        halved = doubled(self._halved(self._squared_distances(self._items[[anchor]], items)))
+        if self.noise is None:
+            return lambda start, stop, shift: halved[start:stop] < halved[start + shift : stop + shift]
+        keys, anchor_key = doubled(self._keys[order]), self._keys[anchor]
+        buffers = _NoiseBuffers(min(CHUNK, len(order)))
+        differences = np.empty(min(CHUNK, len(order)), np.float32)
+
+        def ask(start, stop, shift):
+            left, right = slice(start, stop), slice(start + shift, stop + shift)
+            noise = _antisymmetric_noise(anchor_key, keys[left], keys[right], buffers)
+            return self._answers(halved[left], halved[right], noise, differences[: stop - start])
+
+        return ask
+
+    def _squared_distances(self, anchors, rows):
+        if self.metric in ("euclidean", "l2"):
+            difference = anchors - rows
+            return np.einsum("ij,ij->i", difference, difference)
+        return paired_distances(np.broadcast_to(anchors, rows.shape), rows, metric=self.metric) ** 2
+
+    def _scale_of(self, X, n_triplets=10000):
+        rng = np.random.default_rng(self.random_state)
+        i, j, k = rng.integers(len(X), size=(3, n_triplets))
+        return _unit_scale(self._squared_distances(X[i], X[j]) - self._squared_distances(X[i], X[k]))
+
+    def _halved(self, squared_distances):
+        if self.noise != "logistic":
+            return squared_distances
+        return (squared_distances * (0.5 * self.scale_)).astype(np.float32)
+
+    def _keys_of(self, X):
+        seed = mix(np.array([self.random_state], np.uint64))
+        return (mix(row_keys(X) ^ seed) >> np.uint64(32)).astype(np.uint32)
+
+    def _answers(self, near, far, noise, out=None):
+        """Whether the item at (halved, scaled) squared distance `near` is answered to be nearer than that at `far`."""
+        if self.noise == "flip":
+            return (near < far) ^ (np.abs(noise) < self.flip_rate)
+        difference = np.subtract(far, near, out=out)
+        return noise < np.tanh(difference, out=out)
+
+
+class _NoiseBuffers:
+    def __init__(self, size):
+        self.hash, self.other, self.noise = np.empty(size, np.uint32), np.empty(size, np.uint32), np.empty(size, "f4")
+
+
+def _antisymmetric_noise(anchor, left, right, buffers=None):
+    """Uniform noise in [-1, 1] from the keys of a question; of the opposite sign when left and right change places."""
+    buffers = _NoiseBuffers(len(left)) if buffers is None else buffers
+    h, other, noise = (buffer[: len(left)] for buffer in (buffers.hash, buffers.other, buffers.noise))
+    np.bitwise_xor(left, right, out=h)
+    np.add(left, right, out=other)
+    other *= np.uint32(0x9E3779B1)
+    h += anchor
+    h ^= other
+    for shift, multiplier in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):  # the finaliser of MurmurHash3 (A. Appleby)
+        np.right_shift(h, shift, out=other)
+        h ^= other
+        h *= np.uint32(multiplier)
+    np.right_shift(h, 16, out=other)
+    h ^= other
+    np.multiply(left < right, np.uint32(0xFFFFFFFF), out=other)
+    h ^= other  # complementing a number's bits turns its sign round
+    return np.multiply(h.view(np.int32), np.float32(2.0**-31), out=noise, dtype=np.float32, casting="unsafe")
+
+
+def _unit_scale(differences):
+    differences = np.abs(differences)
+    differences = differences[differences > 0]  # identical rows say nothing about the unit
+    return 1 / float(np.median(differences)) if len(differences) else 1.0
+
+
+def _as_points(rows):
+    try:
+        return np.asarray(rows, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"EuclideanOracle measures distances between rows of numbers, but the rows have dtype "
+            f"{np.asarray(rows).dtype}; encode them as numbers, or pass an oracle that understands them"
+        ) from error
+
+
+class _Counter:
+    """A number that several threads may add to."""
+
+    def __init__(self):
+        self.value, self._lock = 0, RLock()
+
+    def add(self, number):
+        with self._lock:
+            self.value += int(number)
+
+    def __getstate__(self):
+        return self.value
+
+    def __setstate__(self, value):
+        self.__init__()
+        self.value = value
+
+
+class CountingOracle(_Oracle):
+    """Counts the questions that another oracle is asked.
+
+    Threads share the count; a process or a cluster's worker has a copy of its own (the estimator's `n_queries_` counts
+    there too).
+
+    Parameters
+    ----------
+    oracle : callable
+        The oracle that answers.
+
+    Attributes
+    ----------
+    n_queries_ : int
+        Number of questions so far.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.manifold import CountingOracle, EuclideanOracle
+    >>> oracle = CountingOracle(EuclideanOracle())
+    >>> oracle(np.zeros((3, 1)), np.ones((3, 1)), np.full((3, 1), 2.0))
+    array([ True,  True,  True])
+    >>> oracle.n_queries_
+    3
+    """
+
+    def __init__(self, oracle):
+        self.oracle = oracle
+        self._counter = _Counter()
+
+    @property
+    def n_queries_(self):
+        return self._counter.value
+
+    def __call__(self, anchors, left, right):
+        self._counter.add(len(left))
+        return self.oracle(anchors, left, right)
+
+    def bind(self, X):
+        """Bind the oracle that answers; the count is shared."""
+        bound = self._sharing_state()
+        bound.oracle = self.oracle.bind(X) if hasattr(self.oracle, "bind") else self.oracle
+        return bound
+
+    @available_if(lambda self: hasattr(self.oracle, "start"))
+    def start(self, anchor, order):
+        """Answers in slices, where the oracle that answers has them."""
+        inner = self.oracle.start(anchor, order)
+
+        def ask(start, stop, shift):
+            self._counter.add(stop - start)
+            return inner(start, stop, shift)
+
+        return ask
+
+
+class CachingOracle(_Oracle):
+    """Asks another oracle each question once and remembers the answer.
+
+    For answers that are slow or dear: people, laboratories, web services. "Is left nearer than right" and "is right
+    nearer than left" are one question. The cache lives as long as the oracle and is shared by the clones of an
+    estimator, so a second fit with the same seed asks nothing.
+
+    Parameters
+    ----------
+    oracle : callable
+        The oracle that answers.
+
+    Attributes
+    ----------
+    n_queries_ : int
+        Number of questions so far.
+    n_asked_ : int
+        Number of questions passed on to the oracle that answers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.manifold import CachingOracle, EuclideanOracle
+    >>> oracle = CachingOracle(EuclideanOracle())
+    >>> oracle(np.zeros((3, 1)), np.ones((3, 1)), np.array([[2.0], [2.0], [3.0]]))
+    array([ True,  True,  True])
+    >>> oracle.n_queries_, oracle.n_asked_
+    (3, 2)
+    """
+
+    def __init__(self, oracle):
+        self.oracle = oracle
+        self._answers = {}  # (anchor, smaller key, larger key) -> whether the item of the smaller key is nearer
+        self._counter = _Counter()
+        self._lock = RLock()
+
+    @property
+    def n_queries_(self):
+        return self._counter.value
+
+    @property
+    def n_asked_(self):
+        return len(self._answers)
+
+    def __call__(self, anchors, left, right):
+        anchors, left, right = np.asarray(anchors), np.asarray(left), np.asarray(right)
+        left_keys, right_keys = row_keys(left), row_keys(right)
+        turned = left_keys > right_keys
+        questions = list(
+            zip(
+                row_keys(anchors).tolist(),
+                np.minimum(left_keys, right_keys).tolist(),
+                np.maximum(left_keys, right_keys).tolist(),
+                strict=True,
+            )
+        )
+        with self._lock:
+            self._counter.add(len(questions))
+            new = {question: row for row, question in enumerate(questions) if question not in self._answers}
+            if new:
+                rows = list(new.values())
+                nearer = check_answers(self.oracle(anchors[rows], left[rows], right[rows]), len(rows))
+                self._answers.update(zip(new, (nearer ^ turned[rows]).tolist(), strict=True))
+            return np.array([self._answers[question] for question in questions], dtype=bool) ^ turned
+
+    def bind(self, X):
+        """Nothing to prepare but the oracle that answers; the cache stays."""
+        if not hasattr(self.oracle, "bind"):
+            return self
+        bound = self._sharing_state()
+        bound.oracle = self.oracle.bind(X)
+        return bound
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self._lock = RLock()
+
+
+def check_answers(answers, n_questions):
+    """The oracle's answers as a boolean array, or an error that says what is wrong with them."""
+    answers = np.asarray(answers)
+    if answers.shape != (n_questions,):
+        raise ValueError(
+            f"the oracle was asked {n_questions} questions and must return an array of shape ({n_questions},), "
+            f"but it returned one of shape {answers.shape}"
+        )
+    if answers.dtype != bool:
+        raise TypeError(
+            f"the oracle must return booleans, True where left is nearer to the anchor than right, but it returned "
+            f"dtype {answers.dtype} (first value {answers[:1].tolist()}); convert them, say with `answers.astype(bool)`"
+        )
+    return answers
