@@ -1,0 +1,125 @@
+"""Pairs of mixtures of Mallows models that are hard to tell apart."""
+
+import itertools
+from math import comb
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+
+from skrank._mallows import log_q_factorial
+from skrank._random import as_generator
+from skrank.datasets._generators import make_mixture, one_center
+
+
+@validate_params(
+    {
+        "kind": [StrOptions({"concentric", "block_flips"})],
+        "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "n_items": [Interval(Integral, 2, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "phi": [Interval(Real, 0, 1, closed="both"), None],
+        "center": ["array-like", None],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def make_hard_mallows_pair(
+    kind="concentric", *, n_samples=1000, n_items=20, n_components=2, phi=None, center=None, random_state=None
+):
+    """Two mixtures of Mallows models that are hard to tell apart though their components differ.
+
+    The lower bounds of Liu and Moitra [1]_: what no method, or no local method, can learn from few rankings.
+
+    Parameters
+    ----------
+    kind : {"concentric", "block_flips"}, default="concentric"
+        "concentric" (Lemma 9): all components share one center. The first mixture has the dispersions phi, 3 phi, ...,
+        (2k - 1) phi, the second 2 phi, 4 phi, ..., 2k phi, with weights that make them agree on all rankings within
+        2k - 2 disagreements of the center up to a common factor, so that any method needs a number of rankings
+        exponential in k.
+
+        "block_flips" (Theorem 6.1): l blocks of neighbouring items, k = 2^(l - 1) components of equal weight. A
+        component flips every pair of neighbours inside some of the blocks: an even number of blocks in the first
+        mixture, an odd number in the second. All distributions of fewer than l items are the same in both.
+    n_samples : int, default=1000
+        Number of rankings drawn from each mixture.
+    n_items : int, default=20
+        Number of items; for "block_flips" a multiple of 2 l.
+    n_components : int, default=2
+        Number k of components of each mixture; for "block_flips" a power of 2.
+    phi : float, default=None
+        For "concentric" the smallest dispersion, lambda in the paper, at most 1 / (2k); None means 0.01. For
+        "block_flips" the dispersion of all components; None means the paper's 1 - sqrt(k / n_items).
+    center : array-like of shape (n_items,), default=None
+        The ranking from which the centers are made. None draws one.
+    random_state : int, RandomState instance or None, default=None
+        Source of randomness.
+
+    Returns
+    -------
+    first, second : :class:`~sklearn.utils.Bunch`
+        Each with keys `X`, `y`, `weights`, `centers` and `dispersions` as of :func:`make_mallows_mixture`.
+
+    References
+    ----------
+    .. [1] A. Liu and A. Moitra, "Efficiently Learning Mixtures of Mallows Models", FOCS 2018.
+
+    Examples
+    --------
+    >>> from skrank.datasets import make_hard_mallows_pair
+    >>> first, second = make_hard_mallows_pair("concentric", n_components=2, random_state=0)
+    >>> first.dispersions, second.dispersions
+    (array([0.01, 0.03]), array([0.02, 0.04]))
+    >>> first, second = make_hard_mallows_pair("block_flips", n_items=8, center=range(8), random_state=0)
+    >>> first.centers
+    array([[0, 1, 2, 3, 4, 5, 6, 7],
+           [1, 0, 3, 2, 5, 4, 7, 6]])
+    >>> second.centers
+    array([[0, 1, 2, 3, 5, 4, 7, 6],
+           [1, 0, 3, 2, 4, 5, 6, 7]])
+    """
+    rng = as_generator(random_state)
+    center = one_center(center, n_items, rng)
+    make = _concentric_pair if kind == "concentric" else _block_flips_pair
+    pair = make(center, n_components, phi)
+    return tuple(make_mixture(n_samples, *parameters, rng) for parameters in pair)
+
+
+def _concentric_pair(center, n_components, phi):
+    """Lemma 9: signed binomial multiples of phi^d that vanish within 2k - 2 disagreements, split by sign."""
+    phi = 0.01 if phi is None else phi
+    n_models = 2 * n_components
+    if not 0 < phi * n_models <= 1:
+        raise ValueError(
+            f"phi must be in (0, {1 / n_models:g}], as the largest of the dispersions is {n_models} phi, got {phi!r}."
+        )
+    dispersions = phi * np.arange(1, n_models + 1)
+    log_binomials = np.log([comb(n_models - 1, i) for i in range(n_models)])
+    coefficients = np.exp(log_binomials + log_q_factorial(len(center), -np.log(dispersions))[:, -1])
+    # Equal total masses: the smaller side's coefficient of its least dispersion is increased.
+    difference = coefficients[::2].sum() - coefficients[1::2].sum()
+    coefficients[1 if difference > 0 else 0] += abs(difference)
+    centers = np.tile(center, (n_components, 1))
+    for side in (slice(0, None, 2), slice(1, None, 2)):
+        yield centers, dispersions[side], coefficients[side] / coefficients[side].sum()
+
+
+def _block_flips_pair(center, n_components, phi):
+    """Theorem 6.1: centers with all pairs flipped in an even, or an odd, number of blocks."""
+    n_items, n_blocks = len(center), n_components.bit_length()
+    if n_components != 1 << (n_blocks - 1):
+        raise ValueError(f"n_components must be a power of 2 for kind='block_flips', got {n_components}.")
+    if n_items % (2 * n_blocks):
+        raise ValueError(
+            f"n_items must be a multiple of 2 l = {2 * n_blocks}, as n_components = {n_components} = 2^(l - 1) takes "
+            f"l = {n_blocks} blocks of pairs, got {n_items}."
+        )
+    if phi is None:
+        phi = 1 - np.sqrt(n_components / n_items)
+    block = center // (n_items // n_blocks)
+    flips = np.array(list(itertools.product([False, True], repeat=n_blocks)))
+    centers = np.where(flips[:, block], center ^ 1, center)
+    is_odd = flips.sum(axis=1) % 2 == 1
+    for side in (~is_odd, is_odd):
+        yield centers[side], np.full(n_components, float(phi)), np.full(n_components, 1 / n_components)
