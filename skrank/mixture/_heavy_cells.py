@@ -89,3 +89,12 @@ def heavy_prefixes(ranks, weights, n_pairs, *, top=None, min_weight=0.0):
         pairs = members[np.argsort(key[members], kind="stable")].reshape(n_pairs, 2)
         cells.append(Cell(pairs, inside[table.inverse == cell], float(table.weights[cell])))
     return cells
+
+
+def rows_with_prefix(ranks, weights, pairs):
+    """Rankings that begin with given pairs of items, up to flips inside the pairs."""
+    wanted = np.sort(pairs, axis=1)
+    for cell in heavy_prefixes(ranks, weights, len(pairs)):
+        if np.array_equal(cell.pairs, wanted):
+            return cell.rows
+    return np.empty(0, np.intp)

@@ -182,13 +182,13 @@ def test_prefix_moment_weights_say_nothing_of_equal_dispersions():
 @pytest.mark.parametrize("offset", [0, 1])
 def test_annihilators_vanish_under_all_other_components(offset):
     ranks, components, _ = population()
-    means = annihilators(ranks, CENTERS, DISPERSIONS, offset=offset) @ components.T
-    assert means - np.diag(np.diag(means)) == pytest.approx(np.zeros((3, 3)), abs=1e-14)
-    assert (np.diag(means) > 1e-4).all()
     for own in range(3):
-        expected = annihilators(ranks, CENTERS, DISPERSIONS, offset=offset, expected_under=own)
-        assert expected @ components[own] == pytest.approx(means[:, own], abs=1e-14)
-        assert (expected[own] >= 0).all()
+        means = components @ annihilators(ranks, CENTERS, DISPERSIONS, own, offset=offset)
+        assert np.delete(means, own) == pytest.approx([0, 0], abs=1e-14)
+        assert means[own] > 1e-4
+        expected = annihilators(ranks, CENTERS, DISPERSIONS, own, offset=offset, expected=True)
+        assert components[own] @ expected == pytest.approx(means[own], abs=1e-14)
+        assert (expected >= 0).all()
 
 
 def test_ratio_of_moments_is_exact_on_the_population():
@@ -216,8 +216,8 @@ def test_ratio_of_moments_is_exact_with_ties():
 def test_moment_weights_with_drawn_denominators():
     ranks, _, pmf = population()
     found = moment_weights(ranks, pmf, CENTERS, DISPERSIONS)
-    # Only the denominators are random; their relative standard error is below 2 % with 10000 draws.
-    assert found == pytest.approx(WEIGHTS, rel=0.08)
+    # Only the denominators are random; their relative standard error is about 2 % with 4000 draws.
+    assert found == pytest.approx(WEIGHTS, rel=0.12)
     assert moment_weights(ranks, pmf, CENTERS[:1], DISPERSIONS[:1]).tolist() == [1.0]
 
 
