@@ -106,15 +106,15 @@ def expectation(data, mixture, distances=None, with_log_density=False):
     slope, constant, by_pattern = _log_density_terms(data, mixture.dispersions)
     with np.errstate(divide="ignore"):
         constant = constant + np.log(mixture.weights)
+    distances = data.distances(mixture.centers) if distances is None else distances
     responsibilities = np.empty((mixture.n_components, data.n_rows), np.float32)
     log_density = np.empty(data.n_rows) if with_log_density else None
     total = 0.0
     workspace = np.empty((mixture.n_components, min(BLOCK, data.n_rows)))
     for start in range(0, data.n_rows, BLOCK):
         rows = slice(start, min(start + BLOCK, data.n_rows))
-        block_distances = data.distances(mixture.centers, rows) if distances is None else distances[:, rows]
         values = workspace[:, : rows.stop - start]
-        np.multiply(block_distances, slope[:, None], out=values)
+        np.multiply(distances[:, rows], slope[:, None], out=values)
         values += constant[:, None]
         if by_pattern is not None:
             values += by_pattern[:, data.pattern[rows]]
@@ -124,12 +124,22 @@ def expectation(data, mixture, distances=None, with_log_density=False):
         np.exp(values, out=values)
         density = values.sum(axis=0)
         np.divide(values, density, out=responsibilities[:, rows], casting="same_kind")
+        if data.unit_weights and not with_log_density:
+            total += top.sum() + _sum_of_logs(density)
+            continue
         np.log(density, out=density)
         density += top
         total += density @ data.weights[rows]
         if with_log_density:
             log_density[rows] = density
     return responsibilities, total / data.total_weight, log_density
+
+
+def _sum_of_logs(values, factors=16):
+    """Sum of the logarithms of numbers between 1 and the number of components: of products, since a log costs more."""
+    split = len(values) - len(values) % factors
+    products = np.multiply.reduce(values[:split].reshape(factors, -1), axis=0)
+    return np.log(products).sum() + np.log(values[split:]).sum()
 
 
 # ---------------------------------------------------------------- maximisation
@@ -213,7 +223,6 @@ def em(data, mixture, max_iter=150, tol=1e-7, fixed_centers=False):
     With fixed_centers only weights and dispersions move: no pass over the pair signs, so it is cheap.
     """
     distances = data.distances(mixture.centers)
-    unit_weights = bool((data.weights == 1).all())
     best = None
     for n_iter in range(max_iter + 1):
         row_weights, log_likelihood, _ = expectation(data, mixture, distances)
@@ -224,7 +233,7 @@ def em(data, mixture, max_iter=150, tol=1e-7, fixed_centers=False):
         best = replace(best, n_iter=n_iter, converged=converged)
         if converged or n_iter == max_iter:
             return best
-        if not unit_weights:
+        if not data.unit_weights:
             row_weights *= data.weights.astype(np.float32)
         weights = row_weights.sum(axis=1, dtype=float)
         if fixed_centers:

@@ -31,6 +31,8 @@ class PairSigns:
     weights : ndarray of shape (n_rows,), float64
     total_weight : float
         N, the number of rankings that the table stands for.
+    unit_weights : bool
+        Whether all weights are 1.
     n_rows, n_items, n_pairs : int
     ranks : ndarray of shape (n_items, n_rows)
         The rankings, item-major.
@@ -82,6 +84,7 @@ class PairSigns:
     def _set_weights(self, weights):
         self.weights = np.ones(self.n_rows) if weights is None else np.asarray(weights, float)
         self.total_weight = float(self.weights.sum())
+        self.unit_weights = bool((self.weights == 1).all())
 
     def _keep_signs(self):
         kept = self.n_rows * self.n_pairs <= KEPT_SIGNS
@@ -104,25 +107,21 @@ class PairSigns:
         return part
 
     # ------------------------------------------------------------ the two operations
-    def distances(self, centers, rows=None):
+    def distances(self, centers):
         """Number of pairs that each row orders strictly against each center.
 
         Parameters
         ----------
         centers : ndarray of shape (n_centers, n_items)
-        rows : slice, default=None
-            Some of the rows; None means all.
 
         Returns
         -------
         distances : ndarray of shape (n_centers, n_rows), uint8 or uint16
         """
-        rows = slice(0, self.n_rows) if rows is None else rows
         words = self.center_words(centers)
-        out = np.empty((len(words), rows.stop - rows.start), np.min_scalar_type(self.n_pairs))
-        for start in range(0, out.shape[1], BLOCK):
-            block = slice(rows.start + start, min(rows.start + start + BLOCK, rows.stop))
-            self._block_distances(words, block, out[:, start : start + BLOCK])
+        out = np.empty((len(words), self.n_rows), np.min_scalar_type(self.n_pairs))
+        for rows in self._blocks(BLOCK):
+            self._block_distances(words, rows, out[:, rows])
         return out
 
     def _block_distances(self, words, rows, out):
