@@ -1,1 +1,17 @@
 """Kernels on full and partial rankings."""
+
+from skrank.kernels._diffusion import DiffusionKernel
+from skrank.kernels._kendall import KendallKernel
+from skrank.kernels._mallows import MallowsKernel
+from skrank.kernels._positions import HammingKernel, SpearmanKernel
+from skrank.kernels._semimetric import DistanceInducedKernel, SemimetricKernel
+
+__all__ = [
+    "DiffusionKernel",
+    "DistanceInducedKernel",
+    "HammingKernel",
+    "KendallKernel",
+    "MallowsKernel",
+    "SemimetricKernel",
+    "SpearmanKernel",
+]

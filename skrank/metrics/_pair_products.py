@@ -11,7 +11,8 @@ from sklearn.utils import gen_batches
 
 from skrank._rankings import expected_pair_signs, has_missing, pair_indices, pair_signs, row_blocks
 
-# Tiles of products: enough rows for an efficient matrix product, small enough to stay in the cache afterwards.
+# Tiles of products: enough rows for an efficient matrix product, small enough to stay in the cache afterwards; no more
+# rows than columns.
 TILE_ROWS, TILE_COLUMNS = 128, 1024
 
 
@@ -29,7 +30,7 @@ def blocked_products(values, left, right, n_features, dtype, finish, *, symmetri
         What to fill.
     left, right : callable
         ``left(rows, features)`` gives the features of values' rows on two slices, an array of their lengths; `right`
-        those of its columns.
+        those of its columns. Features of the same function are made once for both.
     n_features : int
     dtype : dtype
         Of the features and their products.
@@ -37,7 +38,7 @@ def blocked_products(values, left, right, n_features, dtype, finish, *, symmetri
         ``finish(products, tile, rows, columns)`` turns each tile of products, which it may overwrite, into the tile of
         values at two slices.
     symmetric : bool, default=False
-        Whether `right` is `left` and the values symmetric: tiles below the diagonal are not computed, but
+        Whether the values are symmetric: tiles below the diagonal are not computed, but
     mirror : bool, default=True
         copied from those above it.
 
@@ -55,11 +56,9 @@ def blocked_products(values, left, right, n_features, dtype, finish, *, symmetri
     for rows in row_blocks(n_rows, 4 * itemsize * (width + (n_columns if kept is None else 0))):
         first = rows.start if symmetric else 0
         if kept is None:
-            sums = _summed_products(
-                left, right, rows, slice(first, n_columns), gen_batches(n_features, width), dtype, symmetric
-            )
+            sums = _summed_products(left, right, rows, slice(first, n_columns), gen_batches(n_features, width), dtype)
         else:
-            block = kept[rows] if symmetric else _assemble(left, rows, every, dtype)
+            block = kept[rows] if right is left else _assemble(left, rows, every, dtype)
         for part in gen_batches(rows.stop - rows.start, TILE_ROWS):
             tile_rows = slice(rows.start + part.start, rows.start + part.stop)
             for columns in _slices(tile_rows.start if symmetric else 0, n_columns, TILE_COLUMNS):
@@ -70,15 +69,27 @@ def blocked_products(values, left, right, n_features, dtype, finish, *, symmetri
                 tile = values[tile_rows, columns]
                 finish(products, tile, tile_rows, columns)
                 if symmetric and mirror:
-                    values[columns, tile_rows] = tile.T
+                    _mirror(values, tile_rows, columns)
 
 
-def _summed_products(left, right, rows, columns, feature_blocks, dtype, symmetric):
+def _mirror(values, rows, columns):
+    """Copy what a tile holds above the diagonal to below it."""
+    if columns.start == rows.start:
+        square = values[rows, rows]
+        np.copyto(square, square.T, where=np.tri(len(square), k=-1, dtype=bool))
+        columns = slice(rows.stop, columns.stop)
+    values[columns, rows] = values[rows, columns].T
+
+
+def _summed_products(left, right, rows, columns, feature_blocks, dtype):
     """Inner products of some rows and columns, summed over blocks of features."""
     sums = np.zeros((rows.stop - rows.start, columns.stop - columns.start), dtype)
     for features in feature_blocks:
         others = _assemble(right, columns, features, dtype)
-        block = others[: len(sums)] if symmetric else _assemble(left, rows, features, dtype)
+        if right is left:  # the rows are among the columns
+            block = others[rows.start - columns.start : rows.stop - columns.start]
+        else:
+            block = _assemble(left, rows, features, dtype)
         for part in gen_batches(len(sums), TILE_ROWS):
             sums[part] += block[part] @ others.T
     return sums
@@ -88,7 +99,7 @@ def _assemble(features_of, rows, features, dtype):
     # Made in short blocks of rows, so that what a feature function needs meanwhile stays small.
     n_features = features.stop - features.start
     result = np.empty((rows.stop - rows.start, n_features), dtype)
-    for part in _slices(rows.start, rows.stop, max(2**18 // n_features, 1)):
+    for part in _slices(rows.start, rows.stop, max(2**16 // n_features, 1)):
         result[part.start - rows.start : part.stop - rows.start] = features_of(part, features)
     return result
 
@@ -129,5 +140,7 @@ def sign_products(ranks, other_ranks=None, *, slope=1.0, intercept=0.0):
         if intercept:
             tile += intercept
 
-    blocked_products(values, signs_of(ranks), signs_of(other_ranks), n_pairs, dtype, finish, symmetric=symmetric)
+    left = signs_of(ranks)
+    right = left if symmetric else signs_of(other_ranks)
+    blocked_products(values, left, right, n_pairs, dtype, finish, symmetric=symmetric)
     return values

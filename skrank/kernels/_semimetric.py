@@ -1,0 +1,218 @@
+"""Kernels made of a distance between rankings."""
+
+import numpy as np
+from sklearn.gaussian_process.kernels import Hyperparameter
+from sklearn.utils import gen_batches
+
+from skrank._rankings import check_rankings
+from skrank.kernels._base import RankingKernel, check_positive
+from skrank.kernels._mallows import exponential, exponential_gradient
+from skrank.kernels._mallows_gram import mallows_diagonal, mallows_gram, mallows_gram_and_gradient
+from skrank.metrics._distances import NEGATIVE_TYPE, check_metric, is_negative_type, ranking_distances
+
+
+class SemimetricKernel(RankingKernel):
+    """Kernel ``exp(-nu d)`` of a distance d between full rankings.
+
+    Parameters
+    ----------
+    metric : str, default="spearman"
+        A metric of :func:`skrank.metrics.pairwise_ranking_distances`, of negative type: "kendall" (the Mallows kernel),
+        "spearman_footrule", "spearman", "hamming", or "lp" with p up to 2.
+    nu : float, default=0.1
+        Positive. How fast similarity falls with distance; the inverse of a typical distance is a good start.
+    p : float, default=2
+        Order of metric "lp", from 1 to 2.
+    nu_bounds : pair of floats or "fixed", default=(1e-5, 1e2)
+        Bounds on `nu` for Gaussian processes, which optimise it; "fixed" keeps it.
+    allow_indefinite : bool, default=False
+        Accept "cayley", "chebyshev", and "lp" with p above 2, which make no positive definite kernel: exp(-0.3 d) of
+        the Cayley distance has a negative eigenvalue already for 3 items. Gaussian processes may then fail, and support
+        vector machines find local optima.
+    missing_values : float, default=NaN
+        A number that stands for missing besides NaN, for callers that refuse NaN.
+
+    Raises
+    ------
+    ValueError
+        For ties (unless `metric` is "kendall") and missing items, naming the row: average over consistent full rankings
+        with :class:`MarginalizedKernel`. For a metric that makes no kernel, unless it is allowed.
+
+    References
+    ----------
+    M. Lomeli, M. Rowland, A. Gretton, Z. Ghahramani, "Antithetic and Monte Carlo kernel estimators for partial
+    rankings", Statistics and Computing 29, 2019, section 2.2. That exp(-nu d) is positive definite for all nu exactly
+    where d is of negative type is a theorem of I. J. Schoenberg (1938).
+
+    Examples
+    --------
+    >>> from skrank.kernels import SemimetricKernel
+    >>> SemimetricKernel("spearman_footrule", nu=0.5)([[1, 2, 3], [3, 2, 1], [1, 3, 2]]).round(3)
+    array([[1.   , 0.135, 0.368],
+           [0.135, 1.   , 0.135],
+           [0.368, 0.135, 1.   ]])
+    """
+
+    def __init__(
+        self,
+        metric="spearman",
+        nu=0.1,
+        p=2,
+        nu_bounds=(1e-5, 1e2),
+        allow_indefinite=False,
+        missing_values=np.nan,
+    ):
+        self.metric = metric
+        self.nu = nu
+        self.p = p
+        self.nu_bounds = nu_bounds
+        self.allow_indefinite = allow_indefinite
+        self.missing_values = missing_values
+
+    @property
+    def hyperparameter_nu(self):
+        """The specification of `nu` for Gaussian processes."""
+        return Hyperparameter("nu", "numeric", self.nu_bounds)
+
+    @property
+    def exact_on(self):
+        """Where the kernel is its own marginalisation besides full rankings."""
+        return frozenset({"ties"}) if self.metric == "kendall" else frozenset()
+
+    @property
+    def _metric(self):
+        return self.metric
+
+    @property
+    def _metric_params(self):
+        return {"p": self.p} if self.metric == "lp" else {}
+
+    def _check_parameters(self):
+        check_positive(self.nu, "nu", self)
+        check_kernel_metric(self.metric, self.p, self)
+
+    def _pairwise(self, ranks, other_ranks=None):
+        if self.metric == "kendall":
+            return mallows_gram(ranks, other_ranks, self.nu)
+        return _exponential_in_place(ranking_distances(ranks, other_ranks, self.metric, self.p), self.nu)
+
+    def _pairwise_and_gradient(self, ranks):
+        if self.hyperparameter_nu.fixed:
+            return super()._pairwise_and_gradient(ranks)
+        if self.metric == "kendall":
+            gram, gradient = mallows_gram_and_gradient(ranks, self.nu)
+            return gram, gradient[..., None]
+        distances = ranking_distances(ranks, None, self.metric, self.p)
+        gradient = exponential_gradient(distances, self.nu, False)
+        return _exponential_in_place(distances, self.nu), gradient
+
+    def _diag(self, ranks):
+        return mallows_diagonal(ranks, self.nu) if self.metric == "kendall" else np.ones(len(ranks))
+
+    def _of_distance(self, distances, n_items):
+        return exponential(distances, self.nu)
+
+    def _of_distance_gradient(self, distances, n_items):
+        return exponential_gradient(distances, self.nu, self.hyperparameter_nu.fixed)
+
+
+class DistanceInducedKernel(RankingKernel):
+    """Kernel ``(d(s, c) + d(t, c) - d(s, t)) / 2`` that a distance d induces around a full ranking c.
+
+    Its own distance ``k(s, s) + k(t, t) - 2 k(s, t)`` is d again, whatever the center.
+
+    Parameters
+    ----------
+    metric : str, default="kendall"
+        A metric of :func:`skrank.metrics.pairwise_ranking_distances`, of negative type: "kendall", "spearman_footrule",
+        "spearman", "hamming", or "lp" with p up to 2.
+    center : array-like of shape (n_items,), default=None
+        Ranks that c gives the items, a full ranking; None means the items in the order of the columns. The kernel is 0
+        there.
+    p : float, default=2
+        Order of metric "lp", from 1 to 2.
+    allow_indefinite : bool, default=False
+        Accept "cayley", "chebyshev", and "lp" with p above 2, which make no positive definite kernel.
+    missing_values : float, default=NaN
+        A number that stands for missing besides NaN, for callers that refuse NaN.
+
+    Raises
+    ------
+    ValueError
+        For ties and missing items, naming the row: average over consistent full rankings with
+        :class:`MarginalizedKernel`. For a metric that makes no kernel, unless it is allowed. For a center that is no
+        full ranking of as many items.
+
+    References
+    ----------
+    D. Sejdinovic, B. Sriperumbudur, A. Gretton, K. Fukumizu, "Equivalence of distance-based and RKHS-based statistics
+    in hypothesis testing", Annals of Statistics 41, 2013.
+
+    Examples
+    --------
+    >>> from skrank.kernels import DistanceInducedKernel
+    >>> DistanceInducedKernel()([[1, 2, 3], [3, 2, 1], [1, 3, 2]])
+    array([[0., 0., 0.],
+           [0., 3., 1.],
+           [0., 1., 1.]])
+    """
+
+    def __init__(self, metric="kendall", center=None, p=2, allow_indefinite=False, missing_values=np.nan):
+        self.metric = metric
+        self.center = center
+        self.p = p
+        self.allow_indefinite = allow_indefinite
+        self.missing_values = missing_values
+
+    def _check_parameters(self):
+        check_kernel_metric(self.metric, self.p, self)
+
+    def _check_exact(self, ranks, input_name):
+        super()._check_exact(ranks, input_name)
+        self._center_ranks(ranks.shape[1])
+
+    def _center_ranks(self, n_items):
+        """The center as one densified full ranking, shape (1, n_items)."""
+        if self.center is None:
+            return check_rankings(np.arange(n_items)[None])
+        remedy = "The center is one full ranking: the ranks it gives the items."
+        center = check_rankings(
+            np.reshape(self.center, (1, -1)), input_name="center", allow_missing=False, allow_ties=False, remedy=remedy
+        )
+        if center.shape[1] != n_items:
+            raise ValueError(f"center ranks {center.shape[1]} items, but the rankings have {n_items}.")
+        return center
+
+    def _pairwise(self, ranks, other_ranks=None):
+        center = self._center_ranks(ranks.shape[1])
+        from_center = ranking_distances(ranks, center, self.metric, self.p)
+        other = from_center if other_ranks is None else ranking_distances(other_ranks, center, self.metric, self.p)
+        values = ranking_distances(ranks, other_ranks, self.metric, self.p)
+        for rows in gen_batches(len(values), 128):
+            block = values[rows]
+            np.subtract(from_center[rows], block, out=block)
+            block += other.T
+            block /= 2
+        return values
+
+    def _diag(self, ranks):
+        return ranking_distances(ranks, self._center_ranks(ranks.shape[1]), self.metric, self.p)[:, 0]
+
+
+def check_kernel_metric(metric, p, kernel):
+    """Raise unless a distance makes a positive definite kernel, or the kernel says that it need not."""
+    check_metric(metric, p)
+    if not kernel.allow_indefinite and not is_negative_type(metric, p):
+        order = f" with p={p!r}" if metric == "lp" else ""
+        raise ValueError(
+            f"metric={metric!r}{order} is not of negative type: {type(kernel).__name__} is not positive definite. "
+            f"Use one of {', '.join(NEGATIVE_TYPE)} (lp with p up to 2), or allow_indefinite=True."
+        )
+
+
+def _exponential_in_place(distances, nu):
+    for rows in gen_batches(len(distances), 128):
+        block = distances[rows]
+        block *= -nu
+        np.exp(block, out=block)
+    return distances
