@@ -1,1 +1,6 @@
 """Displays that plot rankings and fitted estimators."""
+
+from skrank.inspection._pairwise_majority import PairwiseMajorityDisplay
+from skrank.inspection._rank_distribution import RankDistributionDisplay
+
+__all__ = ["PairwiseMajorityDisplay", "RankDistributionDisplay"]

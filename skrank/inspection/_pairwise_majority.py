@@ -1,0 +1,132 @@
+"""PairwiseMajorityDisplay: who beats whom."""
+
+import numpy as np
+
+from skrank._rankings import to_rank_matrix
+from skrank.inspection._base import axes, component_weights, weighted_rankings
+from skrank.stats import kemeny_consensus, pairwise_majority
+
+
+class PairwiseMajorityDisplay:
+    """Heat map of the share of rankings that prefer one item to another.
+
+    Create it with :meth:`from_rankings` or :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    fractions : ndarray of shape (n_items, n_items)
+        ``fractions[i, j]`` is the share, in [0, 1], of the rankings that prefer i among those that order i and j
+        strictly; NaN where none does.
+    item_names : ndarray of shape (n_items,)
+        Names of the items.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the plot.
+    figure_ : matplotlib Figure
+        Figure that holds it.
+    image_ : matplotlib AxesImage
+        The heat map.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from skrank.datasets import load_apa
+    >>> from skrank.inspection import PairwiseMajorityDisplay
+    >>> apa = load_apa()
+    >>> display = PairwiseMajorityDisplay.from_rankings(
+    ...     apa.data, sample_weight=apa.sample_weight, item_names=apa.item_names
+    ... )
+    >>> display.item_names.tolist()
+    ['C', 'A', 'E', 'D', 'B']
+    >>> plt.close(display.figure_)
+    """
+
+    def __init__(self, fractions, *, item_names):
+        self.fractions = fractions
+        self.item_names = item_names
+
+    def plot(self, ax=None, *, cmap="RdBu", values=None):
+        """Draw the heat map.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        cmap : str or matplotlib Colormap, default="RdBu"
+            Diverging colours, their middle at one half.
+        values : bool, default=None
+            Whether cells show their percentage; None means up to 15 items.
+
+        Returns
+        -------
+        display : PairwiseMajorityDisplay
+        """
+        n_items = len(self.item_names)
+        side = min(max(2.5 + 0.5 * n_items, 4), 12)
+        ax = axes(ax, "PairwiseMajorityDisplay.plot", (side + 1, side))
+        ax.set_facecolor("0.85")  # of pairs that no ranking orders
+        image = ax.imshow(100 * self.fractions, cmap=cmap, vmin=0, vmax=100)
+        ax.set_xticks(range(n_items), self.item_names, rotation=45, ha="right", rotation_mode="anchor")
+        ax.set_yticks(range(n_items), self.item_names)
+        ax.set_xlabel("... to this one")
+        ax.set_ylabel("prefer this item ...")
+        ax.figure.colorbar(image, ax=ax, label="% of the rankings that order the two", shrink=0.8)
+        if values if values is not None else n_items <= 15:
+            for row, column in np.argwhere(~np.isnan(self.fractions)):
+                percent = 100 * self.fractions[row, column]
+                colour = "white" if abs(percent - 50) > 30 else "black"
+                ax.text(column, row, f"{percent:.0f}", ha="center", va="center", color=colour, fontsize="small")
+        self.ax_, self.figure_, self.image_ = ax, ax.figure, image
+        return self
+
+    @classmethod
+    def from_rankings(cls, X, *, sample_weight=None, item_names=None, ax=None, **plot_options):
+        """Compute the shares from rankings and draw them, items in the order of Kemeny's consensus.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_items)
+            Rank matrix.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rankings; None means 1.
+        item_names : array-like of shape (n_items,), default=None
+            Names of the items; None means the columns of a DataFrame, otherwise x0, x1, ...
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        **plot_options : dict
+            Further arguments of :meth:`plot`.
+
+        Returns
+        -------
+        display : PairwiseMajorityDisplay
+        """
+        ranks, weights, names = weighted_rankings(X, sample_weight, item_names)
+        matrix = to_rank_matrix(ranks)
+        places = kemeny_consensus(matrix, sample_weight=weights).ranks
+        order = np.argsort(places, kind="stable")  # items that no ranking ranks go last
+        fractions = pairwise_majority(matrix, sample_weight=weights).fractions[np.ix_(order, order)]
+        return cls(fractions, item_names=names[order]).plot(ax, **plot_options)
+
+    @classmethod
+    def from_estimator(cls, estimator, X, *, component, sample_weight=None, item_names=None, ax=None, **plot_options):
+        """The same for one component of a fitted mixture: each ranking counts by its probability of belonging to it.
+
+        Parameters
+        ----------
+        estimator : fitted estimator with `predict_proba`
+            Such as :class:`~skrank.mixture.MallowsMixture`.
+        X : array-like of shape (n_samples, n_items)
+            Rank matrix.
+        component : int
+            The component, from 0.
+        sample_weight, item_names, ax, **plot_options
+            As of :meth:`from_rankings`.
+
+        Returns
+        -------
+        display : PairwiseMajorityDisplay
+        """
+        weights = component_weights(estimator, X, component, sample_weight)
+        return cls.from_rankings(X, sample_weight=weights, item_names=item_names, ax=ax, **plot_options)

@@ -1,0 +1,153 @@
+"""RankDistributionDisplay: which places each item takes."""
+
+import numpy as np
+
+from skrank._rankings import MISSING, aggregate, bucket_places, to_rank_matrix
+from skrank.inspection._base import axes, component_weights, weighted_rankings
+from skrank.stats import kemeny_consensus
+
+
+class RankDistributionDisplay:
+    """Stacked bars of the places that each item takes.
+
+    Create it with :meth:`from_rankings` or :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_items, n_places)
+        ``shares[i, p]`` is the share of all rankings, in [0, 1], that put item i in place p (0 is the first); a tied
+        item takes each of its bucket's places in equal parts. Rows sum to the share of rankings that rank the item.
+    item_names : ndarray of shape (n_items,)
+        Names of the items.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the plot.
+    figure_ : matplotlib Figure
+        Figure that holds it.
+    bars_ : list of matplotlib BarContainer
+        The bars of each place, and, where items are missing, of no place.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from skrank.datasets import load_apa
+    >>> from skrank.inspection import RankDistributionDisplay
+    >>> apa = load_apa()
+    >>> display = RankDistributionDisplay.from_rankings(
+    ...     apa.data, sample_weight=apa.sample_weight, item_names=apa.item_names
+    ... )
+    >>> display.shares[0].round(2)
+    array([0.26, 0.11, 0.07, 0.07, 0.09])
+    >>> plt.close(display.figure_)
+    """
+
+    def __init__(self, shares, *, item_names):
+        self.shares = shares
+        self.item_names = item_names
+
+    def plot(self, ax=None, *, cmap="viridis"):
+        """Draw the bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        cmap : str or matplotlib Colormap, default="viridis"
+            Sequential colours, from the first place to the last.
+
+        Returns
+        -------
+        display : RankDistributionDisplay
+        """
+        n_items = len(self.shares)
+        n_places = int(np.flatnonzero(self.shares.max(axis=0) > 1e-12).max(initial=0)) + 1  # those that are taken
+        ax = axes(ax, "RankDistributionDisplay.plot", (8, min(max(1.5 + 0.4 * n_items, 2.5), 14)))
+        from matplotlib import colormaps
+        from matplotlib.cm import ScalarMappable
+        from matplotlib.colors import BoundaryNorm
+
+        colours = colormaps.get_cmap(cmap).resampled(n_places)
+        left = np.zeros(n_items)
+        self.bars_ = []
+        for place, share in enumerate(100 * self.shares.T[:n_places]):
+            self.bars_.append(ax.barh(range(n_items), share, left=left, color=colours(place), height=0.8))
+            left += share
+        missing = np.maximum(100 - left, 0)
+        if missing.max() > 1e-6:
+            bars = ax.barh(range(n_items), missing, left=left, color="0.9", height=0.8, label="not ranked")
+            self.bars_.append(bars)
+            ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), frameon=False)
+        ax.set_yticks(range(n_items), self.item_names)
+        ax.set_ylim(n_items - 0.4, -0.6)
+        ax.set_xlim(0, 100)
+        ax.set_xlabel("% of rankings")
+        mappable = ScalarMappable(BoundaryNorm(np.arange(n_places + 1) + 0.5, n_places), colours)
+        ticks = np.unique(np.linspace(1, n_places, min(n_places, 10)).round())
+        ax.figure.colorbar(mappable, ax=ax, label="place", ticks=ticks).ax.invert_yaxis()
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    @classmethod
+    def from_rankings(cls, X, *, sample_weight=None, item_names=None, ax=None, **plot_options):
+        """Compute the shares from rankings and draw them, items in the order of Kemeny's consensus.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_items)
+            Rank matrix.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rankings; None means 1.
+        item_names : array-like of shape (n_items,), default=None
+            Names of the items; None means the columns of a DataFrame, otherwise x0, x1, ...
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        **plot_options : dict
+            Further arguments of :meth:`plot`.
+
+        Returns
+        -------
+        display : RankDistributionDisplay
+        """
+        ranks, weights, names = weighted_rankings(X, sample_weight, item_names)
+        table = aggregate(ranks, weights)
+        places = kemeny_consensus(to_rank_matrix(table.ranks), sample_weight=table.weights).ranks
+        order = np.argsort(places, kind="stable")  # items that no ranking ranks go last
+        shares = place_shares(table.ranks, table.weights)[order]
+        return cls(shares, item_names=names[order]).plot(ax, **plot_options)
+
+    @classmethod
+    def from_estimator(cls, estimator, X, *, component, sample_weight=None, item_names=None, ax=None, **plot_options):
+        """The same for one component of a fitted mixture: each ranking counts by its probability of belonging to it.
+
+        Parameters
+        ----------
+        estimator : fitted estimator with `predict_proba`
+            Such as :class:`~skrank.mixture.MallowsMixture`.
+        X : array-like of shape (n_samples, n_items)
+            Rank matrix.
+        component : int
+            The component, from 0.
+        sample_weight, item_names, ax, **plot_options
+            As of :meth:`from_rankings`.
+
+        Returns
+        -------
+        display : RankDistributionDisplay
+        """
+        weights = component_weights(estimator, X, component, sample_weight)
+        return cls.from_rankings(X, sample_weight=weights, item_names=item_names, ax=ax, **plot_options)
+
+
+def place_shares(ranks, weights):
+    """Share of the weight that puts each item in each place, (n_items, n_places); a tie shares its places equally."""
+    n_items = ranks.shape[1]
+    first, size = bucket_places(ranks)
+    row, item = np.nonzero(ranks != MISSING)
+    start, length = first[row, item], size[row, item]
+    part = weights[row] / length
+    steps = np.zeros((n_items, n_items + 1))
+    np.add.at(steps, (item, start), part)
+    np.add.at(steps, (item, start + length), -part)
+    return np.clip(np.cumsum(steps, axis=1)[:, :-1] / weights.sum(), 0, 1)
