@@ -230,8 +230,8 @@ def mean_places(ranks):
 
 # ---------------------------------------------------------------- from lists to rank matrices
 def to_rank_matrix(ranks):
-    """The rank matrix that users see, the inverse of `densify`: buckets numbered from 1, float64, NaN if missing."""
-    matrix = ranks + 1.0
+    """The rank matrix that users see, the inverse of `densify`: float64 bucket numbers, 0 the best, NaN if missing."""
+    matrix = ranks.astype(np.float64)
     matrix[ranks == MISSING] = np.nan
     return matrix
 

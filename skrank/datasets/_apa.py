@@ -28,7 +28,7 @@ def load_apa(*, unranked="missing"):
     -------
     dataset : :class:`~sklearn.utils.Bunch`
         data : ndarray of shape (205, 5), float64
-            Rank matrix of the distinct ballots, the most frequent first; 1 is the most preferred.
+            Rank matrix of the distinct ballots, the most frequent first; 0 is the most preferred.
         sample_weight : ndarray of shape (205,), int64
             How many voters cast each.
         item_names : ndarray of shape (5,), str objects

@@ -33,9 +33,9 @@ def load_preflib(path, *, unranked=None):
     -------
     dataset : :class:`~sklearn.utils.Bunch`
         data : ndarray of shape (n_rankings, n_items), float64
-            Rank matrix of the distinct rankings, in the file's order: 1 for an order's first bucket, NaN for missing
-            items. In a file of categories the rank is the category's number, in the header's order, so that
-            ``data == 1`` are the approved ones of approval ballots.
+            Rank matrix of the distinct rankings, in the file's order: 0 for an order's first bucket, NaN for missing
+            items. In a file of categories the rank is the category's number, in the header's order from 0, so that
+            ``data == 0`` are the approved ones of approval ballots.
         sample_weight : ndarray of shape (n_rankings,), int64
             How many voters gave each ranking. Pass it on: without it every distinct ranking counts once.
         item_names : ndarray of shape (n_items,), str objects
@@ -72,8 +72,8 @@ def load_preflib(path, *, unranked=None):
     >>> dump_preflib(path, [[1, 2, 3], [float("nan"), 1, 2]], sample_weight=[4, 2], item_names=["egg", "squid", "tuna"])
     >>> lunch = load_preflib(path, unranked="last")
     >>> lunch.data
-    array([[1., 2., 3.],
-           [3., 1., 2.]])
+    array([[0., 1., 2.],
+           [2., 0., 1.]])
     >>> lunch.sample_weight
     array([4, 2])
     """

@@ -49,7 +49,7 @@ def dump_preflib(path, X, *, sample_weight=None, item_names=None, kind=None, met
         The alternatives' names. None means the column names of a DataFrame, otherwise x0, x1, ...
     kind : {"soc", "soi", "toc", "toi", "cat"}, default=None
         The format. None means the one that the ending of `path` names, or, where it names none, the narrowest that
-        holds X. With "cat" the ranks are the categories' numbers, from 1.
+        holds X. With "cat" the ranks are the categories' numbers, from 0.
     metadata : dict, default=None
         Entries of the header, as of `load_preflib`: "title", "description", "modification_type", "relates_to",
         "related_files", "publication_date", "modification_date", and for "cat" "category_names". Others are ignored:
@@ -112,15 +112,15 @@ def _kind_that_holds(ranks, kind):
 def _category_numbers(X, category_names):
     values = np.asarray(X, dtype=np.float64)
     missing = np.isnan(values)
-    numbers = np.where(missing, 1, values)
-    highest = numbers.max() if category_names is None else len(category_names)
-    wrong = (numbers != np.rint(numbers)) | (numbers < 1) | (numbers > highest)
+    numbers = np.where(missing, 0, values)
+    highest = numbers.max() if category_names is None else len(category_names) - 1
+    wrong = (numbers != np.rint(numbers)) | (numbers < 0) | (numbers > highest)
     if wrong.any():
         row, item = np.argwhere(wrong)[0]
         raise ValueError(
-            f"X[{row}, {item}] is {values[row, item]}, but the categories are numbers from 1 to {highest:g}."
+            f"X[{row}, {item}] is {values[row, item]}, but the categories are numbers from 0 to {highest:g}."
         )
-    return np.where(missing, MISSING, numbers - 1).astype(np.int64)
+    return np.where(missing, MISSING, numbers).astype(np.int64)
 
 
 def _header(path, kind, names, categories, metadata, counts):

@@ -58,8 +58,8 @@ def load_sushi_order(path, *, unranked=None, item_names=None):
     >>> with open(path, "w") as file:
     ...     _ = file.write("4 1\\n0 3 2 0 1\\n0 2 3 1\\n")
     >>> load_sushi_order(path, unranked="missing").data
-    array([[ 2.,  3.,  1., nan],
-           [nan,  2., nan,  1.]])
+    array([[ 1.,  2.,  0., nan],
+           [nan,  1., nan,  0.]])
     """
     lines = read_bytes(path).rstrip().split(b"\n")
     rows = [_numbers(line, path, number) for number, line in enumerate(lines, 1)]

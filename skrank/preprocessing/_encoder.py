@@ -54,9 +54,9 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
     >>> encoder = OrderingEncoder(unranked="last").set_output(transform="pandas")
     >>> encoder.fit_transform(ballots)
        egg  squid  tuna
-    0  2.0    3.0   1.0
-    1  2.0    1.0   2.0
-    >>> encoder.inverse_transform([[2, 3, 1], [2, 1, 2]])
+    0  1.0    2.0   0.0
+    1  1.0    0.0   1.0
+    >>> encoder.inverse_transform([[1, 2, 0], [1, 0, 1]])
     array([['tuna', 'egg'],
            ['squid', None]], dtype=object)
     """
@@ -97,7 +97,7 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         ranks : ndarray of shape (n_samples, n_items), float64
-            1 is the most preferred; ties after all others or NaN for what is unranked. A DataFrame after
+            0 is the most preferred; ties after all others or NaN for what is unranked. A DataFrame after
             ``set_output``.
 
         Raises

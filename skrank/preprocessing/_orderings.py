@@ -45,7 +45,7 @@ def ranks_from_orderings(orderings, *, items=None, unranked=None):
     Returns
     -------
     ranks : ndarray of shape (n_samples, n_items), float64
-        1 is the most preferred.
+        0 is the most preferred; the ordering's first item has rank 0.
 
     Raises
     ------
@@ -62,14 +62,14 @@ def ranks_from_orderings(orderings, *, items=None, unranked=None):
     --------
     >>> from skrank.preprocessing import ranks_from_orderings
     >>> ranks_from_orderings([["tuna", "egg", "squid"], ["squid", "tuna", "egg"]], items=["egg", "squid", "tuna"])
-    array([[2., 3., 1.],
-           [3., 1., 2.]])
+    array([[1., 2., 0.],
+           [2., 0., 1.]])
     >>> ranks_from_orderings([[2, 0], [1]], items=range(4), unranked="last")
-    array([[2., 3., 1., 3.],
-           [2., 1., 2., 2.]])
+    array([[1., 2., 0., 2.],
+           [1., 0., 1., 1.]])
     >>> ranks_from_orderings([[2, 0], [1]], items=range(4), unranked="missing")
-    array([[ 2., nan,  1., nan],
-           [nan,  1., nan, nan]])
+    array([[ 1., nan,  0., nan],
+           [nan,  0., nan, nan]])
     """
     table = label_table(orderings, "orderings")
     items = _column_numbers(table) if items is None else check_items(items)
@@ -106,10 +106,10 @@ def orderings_from_ranks(X, *, items=None, unranked=None):
     Examples
     --------
     >>> from skrank.preprocessing import orderings_from_ranks
-    >>> orderings_from_ranks([[2, 3, 1], [3, 1, 2]], items=["egg", "squid", "tuna"])
+    >>> orderings_from_ranks([[1, 2, 0], [2, 0, 1]], items=["egg", "squid", "tuna"])
     array([['tuna', 'egg', 'squid'],
            ['squid', 'tuna', 'egg']], dtype=object)
-    >>> orderings_from_ranks([[2, 3, 1, 3], [2, 1, 2, 2]], unranked="last")
+    >>> orderings_from_ranks([[1, 2, 0, 2], [1, 0, 1, 1]], unranked="last")
     array([[2, 0],
            [1, None]], dtype=object)
     """

@@ -50,7 +50,7 @@ def ranks_from_pairs(pairs, *, groups=None, items=None, sample_weight=None, meth
     Returns
     -------
     ranks : ndarray of shape (n_groups, n_items), float64
-        1 is the most preferred.
+        0 is the most preferred.
 
     Raises
     ------
@@ -67,10 +67,10 @@ def ranks_from_pairs(pairs, *, groups=None, items=None, sample_weight=None, meth
     --------
     >>> from skrank.preprocessing import ranks_from_pairs
     >>> ranks_from_pairs([["tuna", "egg"], ["egg", "squid"]], items=["egg", "squid", "tuna"])
-    array([[2., 3., 1.]])
+    array([[1., 2., 0.]])
     >>> ranks_from_pairs([[0, 1], [1, 2], [2, 1]], groups=["ann", "ann", "bob"], unranked="missing")
-    array([[ 1.,  2.,  3.],
-           [nan,  2.,  1.]])
+    array([[ 0.,  1.,  2.],
+           [nan,  1.,  0.]])
     """
     table = label_table(pairs, "pairs")
     if table.shape[1] != 2 or len(table) == 0:
@@ -117,7 +117,7 @@ def ranks_from_wins(wins, *, method="exact", unranked=None):
     Returns
     -------
     ranks : ndarray of shape (n_samples, n_items), float64
-        1 is the most preferred; one row if `wins` is one matrix.
+        0 is the most preferred; one row if `wins` is one matrix.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def ranks_from_wins(wins, *, method="exact", unranked=None):
     --------
     >>> from skrank.preprocessing import ranks_from_wins
     >>> ranks_from_wins([[0, 3, 2], [1, 0, 4], [0, 0, 0]])
-    array([[1., 2., 3.]])
+    array([[0., 1., 2.]])
     """
     wins = check_array(wins, dtype=np.float64, allow_nd=True, ensure_non_negative=True, input_name="wins")
     wins = wins[None] if wins.ndim == 2 else wins

@@ -23,7 +23,7 @@ def ranks_from_scores(scores, *, higher_is_preferred=True):
     Returns
     -------
     ranks : ndarray of shape (n_samples, n_items), float64
-        Dense ranks from 1 (the most preferred) in every row.
+        Dense ranks in every row, from 0, the most preferred.
 
     Raises
     ------
@@ -34,9 +34,9 @@ def ranks_from_scores(scores, *, higher_is_preferred=True):
     --------
     >>> from skrank.preprocessing import ranks_from_scores
     >>> ranks_from_scores([[4.5, 2.0, 4.5, float("nan")]])
-    array([[ 1.,  2.,  1., nan]])
+    array([[ 0.,  1.,  0., nan]])
     >>> ranks_from_scores([[61.2, 59.8, 60.4]], higher_is_preferred=False)
-    array([[3., 1., 2.]])
+    array([[2., 0., 1.]])
     """
     ranks = check_rankings(scores, input_name="scores")
     if higher_is_preferred:

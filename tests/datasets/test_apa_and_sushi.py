@@ -27,7 +27,7 @@ def test_apa_first_order_summary_of_the_complete_ballots():
     apa = load_apa()
     complete = ~np.isnan(apa.data).any(axis=1)
     ranks, weight = apa.data[complete], apa.sample_weight[complete]
-    share = [[weight[ranks[:, item] == place].sum() / weight.sum() for place in range(1, 6)] for item in range(5)]
+    share = [[weight[ranks[:, item] == place].sum() / weight.sum() for place in range(5)] for item in range(5)]
     np.testing.assert_array_equal(
         np.round(100 * np.array(share)),
         [[18, 26, 23, 17, 15], [14, 19, 25, 25, 18], [28, 17, 14, 18, 23], [20, 17, 19, 20, 23], [20, 21, 20, 19, 20]],
@@ -57,11 +57,11 @@ def sushi(folder, text):
 def test_sushi_order(tmp_path):
     path = sushi(tmp_path, "3 1\n0 3 2 0 1\n0 3 2 0 1\n")
     found = load_sushi_order(path, item_names=["ebi", "anago", "maguro"])
-    assert found.data.tolist() == [[2, 3, 1], [2, 3, 1]]
+    assert found.data.tolist() == [[1, 2, 0], [1, 2, 0]]
     assert found.item_names.tolist() == ["ebi", "anago", "maguro"]
     assert found.sample_weight.tolist() == [1, 1]
     path = sushi(tmp_path, "3 1\n0 1 2\n")
-    assert load_sushi_order(path, unranked="last").data.tolist() == [[2, 2, 1]]
+    assert load_sushi_order(path, unranked="last").data.tolist() == [[1, 1, 0]]
 
 
 @pytest.mark.parametrize(

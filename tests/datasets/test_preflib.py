@@ -39,10 +39,10 @@ CAT = """# DATA TYPE: cat
 1: 3,{}
 """
 ORDERS = {
-    "soc": ("3: 2,1,3\n2: 3,2,1\n", 5, 2, [[2, 1, 3], [3, 2, 1]]),
-    "soi": ("3: 2,1\n2: 3\n", 5, 2, [[2, 1, NAN], [NAN, NAN, 1]]),
-    "toc": ("3: 2,{1,3}\n2: {3,2,1}\n", 5, 2, [[2, 1, 2], [1, 1, 1]]),
-    "toi": ("3: {2,1}\n2: 3,2\n", 5, 2, [[1, 1, NAN], [NAN, 2, 1]]),
+    "soc": ("3: 2,1,3\n2: 3,2,1\n", 5, 2, [[1, 0, 2], [2, 1, 0]]),
+    "soi": ("3: 2,1\n2: 3\n", 5, 2, [[1, 0, NAN], [NAN, NAN, 0]]),
+    "toc": ("3: 2,{1,3}\n2: {3,2,1}\n", 5, 2, [[1, 0, 1], [0, 0, 0]]),
+    "toi": ("3: {2,1}\n2: 3,2\n", 5, 2, [[0, 0, NAN], [NAN, 1, 0]]),
 }
 
 
@@ -78,16 +78,16 @@ def test_unranked(tmp_path):
         load_preflib(path)
     assert np.isnan(load_preflib(path, unranked="missing").data).sum() == 3
     last = load_preflib(path, unranked="last")
-    np.testing.assert_array_equal(last.data, [[2, 1, 3], [2, 2, 1]])
+    np.testing.assert_array_equal(last.data, [[1, 0, 2], [1, 1, 0]])
     assert last.sample_weight.tolist() == [5, 2]
 
 
 def test_categories_are_buckets_in_the_order_of_the_header(tmp_path):
     path = write(tmp_path, CAT, "votes.cat")
     votes = load_preflib(path, unranked="missing")
-    np.testing.assert_array_equal(votes.data, [[2, 1, 1], [2, 2, 2], [NAN, NAN, 1]])
+    np.testing.assert_array_equal(votes.data, [[1, 0, 0], [1, 1, 1], [NAN, NAN, 0]])
     assert votes.metadata["category_names"] == ["yes", "no"]
-    np.testing.assert_array_equal(load_preflib(path, unranked="last").data[2], [3, 3, 1])
+    np.testing.assert_array_equal(load_preflib(path, unranked="last").data[2], [2, 2, 0])
     with pytest.raises(ValueError, match=r"line 13: the order leaves out alternative 1 \(a\)"):
         load_preflib(path)
 
@@ -260,7 +260,7 @@ def test_round_trip(tmp_path_factory, data):
     expected = {}
     for ranks, weight in zip(X, weights, strict=True):
         levels = np.unique(ranks[~np.isnan(ranks)])
-        key = tuple("-" if value != value else int(levels.searchsorted(value)) + 1 for value in ranks)
+        key = tuple("-" if value != value else int(levels.searchsorted(value)) for value in ranks)
         expected[key] = expected.get(key, 0) + weight
     rows = [tuple("-" if value != value else int(value) for value in ranks) for ranks in found.data]
     assert dict(zip(rows, found.sample_weight, strict=True)) == expected
@@ -280,7 +280,7 @@ def test_names_come_from_columns_and_weights_of_zero_go(tmp_path):
     dump_preflib(tmp_path / "x.soc", frame, sample_weight=[0, 2])
     found = load_preflib(tmp_path / "x.soc")
     assert found.item_names.tolist() == ["egg", "tuna"]
-    assert found.data.tolist() == [[2, 1]]
+    assert found.data.tolist() == [[1, 0]]
 
 
 @pytest.mark.parametrize(
@@ -292,9 +292,9 @@ def test_names_come_from_columns_and_weights_of_zero_go(tmp_path):
         ([[1, 2]], {"sample_weight": [1.5]}, "sample_weight[0] is 1.5"),
         ([[1, 2]], {"item_names": ["a"]}, "item_names has 1 names, but X has 2 columns"),
         ([[1, 2]], {"item_names": ["a", "b\nc"]}, "does not fit on one line"),
-        ([[1, 2.5]], {"kind": "cat"}, "X[0, 1] is 2.5, but the categories are numbers from 1"),
-        ([[0, 2]], {"kind": "cat"}, "X[0, 0] is 0.0, but the categories"),
-        ([[1, 3]], {"kind": "cat", "metadata": {"category_names": ["y", "n"]}}, "X[0, 1] is 3.0, but the categories"),
+        ([[1, 2.5]], {"kind": "cat"}, "X[0, 1] is 2.5, but the categories are numbers from 0"),
+        ([[-1, 2]], {"kind": "cat"}, "X[0, 0] is -1.0, but the categories"),
+        ([[0, 2]], {"kind": "cat", "metadata": {"category_names": ["y", "n"]}}, "X[0, 1] is 2.0, but the categories"),
     ],
 )
 def test_what_cannot_be_written(tmp_path, X, options, message):

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import matplotlib
+import matplotlib.pyplot
 import numpy as np
 import pandas as pd
 import pytest

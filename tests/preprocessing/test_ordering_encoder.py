@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from skrank.preprocessing import OrderingEncoder, ranks_from_orderings
 
 BALLOTS = [["tuna", "egg"], ["squid", None], ["egg", "tuna"]]
-RANKS = {"last": [[2, 3, 1], [2, 1, 2], [1, 3, 2]], "missing": [[2, np.nan, 1], [np.nan, 1, np.nan], [1, np.nan, 2]]}
+RANKS = {"last": [[1, 2, 0], [1, 0, 1], [0, 2, 1]], "missing": [[1, np.nan, 0], [np.nan, 0, np.nan], [0, np.nan, 1]]}
 
 
 @parametrize_with_checks(
@@ -84,14 +84,14 @@ def test_labels_keep_their_type(ballots, items):
 
 def test_same_names_of_different_labels_are_an_error_only_where_names_are_needed():
     encoder = OrderingEncoder().fit([["10", 10]])
-    assert encoder.transform([["10", 10]]).tolist() == [[2, 1]]
+    assert encoder.transform([["10", 10]]).tolist() == [[1, 0]]
     with pytest.raises(ValueError, match="same name"):
         encoder.get_feature_names_out()
 
 
 def test_items_set_the_columns_and_unknown_items_are_errors():
     encoder = OrderingEncoder(items=["a", "b", "c"], unranked="last").fit([["c"]])
-    assert encoder.transform([["b"]]).tolist() == [[2, 1, 2]]
+    assert encoder.transform([["b"]]).tolist() == [[1, 0, 1]]
     with pytest.raises(ValueError, match="Row 0 of X holds the unknown item 'd'"):
         encoder.transform([["d"]])
     with pytest.raises(ValueError, match="features"):
@@ -111,7 +111,7 @@ def test_clone_pickle_and_pipeline():
     rng = np.random.default_rng(0)
     names = np.array(list("abcd"), dtype=object)
     ballots = names[np.argsort(rng.random((60, 4)), axis=1)]
-    y = ranks_from_orderings(ballots, items=names)[:, 0] <= 2
+    y = ranks_from_orderings(ballots, items=names)[:, 0] <= 1
     pipeline = make_pipeline(OrderingEncoder(), LogisticRegression())
     assert pipeline.fit(ballots, y).score(ballots, y) == 1
     assert clone(pipeline).fit(ballots.tolist(), y).score(ballots, y) == 1

@@ -16,9 +16,9 @@ def by_definition(orderings, items, unranked):
     ranks = np.full((len(orderings), len(items)), NAN)
     for row, labels in enumerate(orderings):
         for place, label in enumerate(labels):
-            ranks[row, items.index(label)] = place + 1
+            ranks[row, items.index(label)] = place
         if unranked == "last":
-            ranks[row, np.isnan(ranks[row])] = len(labels) + 1
+            ranks[row, np.isnan(ranks[row])] = len(labels)
     return ranks
 
 
@@ -35,28 +35,28 @@ def test_ragged_lists_of_any_labels(items, unranked):
 def test_containers_agree(container):
     orderings = [["b", "a", "c"], ["c", "b", "a"]]
     ranks = ranks_from_orderings(container(orderings), items=["a", "b", "c"])
-    np.testing.assert_array_equal(ranks, [[2, 1, 3], [3, 2, 1]])
+    np.testing.assert_array_equal(ranks, [[1, 0, 2], [2, 1, 0]])
 
 
 @pytest.mark.parametrize("gap", [None, NAN, "", pd.NA, pd.NaT, np.float32("nan"), np.datetime64("NaT")])
 def test_every_gap_ends_a_ballot(gap):
     table = np.array([["b", gap], ["b", "a"]], dtype=object)
     ranks = ranks_from_orderings(table, items=["a", "b"], unranked="missing")
-    np.testing.assert_array_equal(ranks, [[NAN, 1], [2, 1]])
+    np.testing.assert_array_equal(ranks, [[NAN, 0], [1, 0]])
 
 
 def test_float_ids_with_gaps_are_ids():
     frame = pd.DataFrame({"first": [2, 0], "second": [1, None]})
     assert frame["second"].dtype.kind == "f"
-    np.testing.assert_array_equal(ranks_from_orderings(frame, unranked="last"), [[3, 2, 1], [1, 2, 2]])
+    np.testing.assert_array_equal(ranks_from_orderings(frame, unranked="last"), [[2, 1, 0], [0, 1, 1]])
 
 
 def test_empty_string_is_an_item_where_items_say_so():
-    np.testing.assert_array_equal(ranks_from_orderings([["", "a"]], items=["a", ""]), [[2, 1]])
+    np.testing.assert_array_equal(ranks_from_orderings([["", "a"]], items=["a", ""]), [[1, 0]])
 
 
 def test_items_give_the_order_of_columns():
-    np.testing.assert_array_equal(ranks_from_orderings([[30, 10, 20]], items=[30, 20, 10]), [[1, 3, 2]])
+    np.testing.assert_array_equal(ranks_from_orderings([[30, 10, 20]], items=[30, 20, 10]), [[0, 2, 1]])
 
 
 @pytest.mark.parametrize(
@@ -95,10 +95,10 @@ def test_unhashable_labels_are_refused():
 @pytest.mark.parametrize("n_items", [1, 5, 130])
 def test_round_trip(unranked, n_items):
     rng = np.random.default_rng(1)
-    ranks = np.argsort(rng.random((40, n_items)), axis=1) + 1.0
+    ranks = np.argsort(rng.random((40, n_items)), axis=1) + 0.0
     if unranked is not None and n_items > 2:
         kept = rng.integers(0, n_items - 1, 40)[:, None]
-        ranks = np.where(ranks <= kept, ranks, kept + 1 if unranked == "last" else NAN)
+        ranks = np.where(ranks < kept, ranks, kept if unranked == "last" else NAN)
     orderings = orderings_from_ranks(ranks, unranked=unranked)
     np.testing.assert_array_equal(ranks_from_orderings(orderings, items=range(n_items), unranked=unranked), ranks)
 
@@ -131,7 +131,7 @@ def test_scores_by_the_definition():
         ranks = ranks_from_scores(scores * sign, higher_is_preferred=higher)
         for row, expected in zip(ranks, scores, strict=True):
             levels = sorted(set(expected[~np.isnan(expected)]), reverse=True)
-            np.testing.assert_array_equal(row, [NAN if np.isnan(v) else levels.index(v) + 1 for v in expected])
+            np.testing.assert_array_equal(row, [NAN if np.isnan(v) else levels.index(v) for v in expected])
 
 
 def test_scores_refuse_infinity():

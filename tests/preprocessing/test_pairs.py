@@ -26,35 +26,35 @@ def test_all_pairs_of_a_bucket_order_give_it_back():
         compared = np.array([((expected < v) | (expected > v)).any() for v in expected])
         levels = np.unique(expected[compared])
         np.testing.assert_array_equal(
-            row, [levels.searchsorted(v) + 1 if c else NAN for v, c in zip(expected, compared, strict=True)]
+            row, [levels.searchsorted(v) if c else NAN for v, c in zip(expected, compared, strict=True)]
         )
 
 
 def test_transitivity_fills_a_chain():
-    np.testing.assert_array_equal(ranks_from_pairs([(3, 2), (2, 1), (1, 0)]), [[4, 3, 2, 1]])
+    np.testing.assert_array_equal(ranks_from_pairs([(3, 2), (2, 1), (1, 0)]), [[3, 2, 1, 0]])
 
 
 def test_majority_and_weights_decide():
     pairs = [("a", "b"), ("b", "a"), ("b", "a")]
-    np.testing.assert_array_equal(ranks_from_pairs(pairs), [[2, 1]])
-    np.testing.assert_array_equal(ranks_from_pairs(pairs, sample_weight=[3, 1, 1]), [[1, 2]])
-    np.testing.assert_array_equal(ranks_from_pairs(pairs, sample_weight=[2, 1, 1]), [[1, 1]])
+    np.testing.assert_array_equal(ranks_from_pairs(pairs), [[1, 0]])
+    np.testing.assert_array_equal(ranks_from_pairs(pairs, sample_weight=[3, 1, 1]), [[0, 1]])
+    np.testing.assert_array_equal(ranks_from_pairs(pairs, sample_weight=[2, 1, 1]), [[0, 0]])
 
 
 @pytest.mark.parametrize("unranked", ["last", "missing"])
 def test_items_without_a_pair(unranked):
     ranks = ranks_from_pairs([("b", "a")], items=["a", "b", "c"], unranked=unranked)
-    np.testing.assert_array_equal(ranks, [[2, 1, 3 if unranked == "last" else NAN]])
+    np.testing.assert_array_equal(ranks, [[1, 0, 2 if unranked == "last" else NAN]])
 
 
 def test_rows_follow_sorted_groups():
     frame = pd.DataFrame({"winner": ["a", "b"], "loser": ["b", "a"]})
-    np.testing.assert_array_equal(ranks_from_pairs(frame, groups=pd.Series(["z", "y"])), [[2, 1], [1, 2]])
+    np.testing.assert_array_equal(ranks_from_pairs(frame, groups=pd.Series(["z", "y"])), [[1, 0], [0, 1]])
 
 
 def test_copeland_ranks_a_cycle():
     cycle = [(0, 1), (1, 2), (2, 0), (0, 3)]
-    np.testing.assert_array_equal(ranks_from_pairs(cycle, method="copeland"), [[1, 2, 2, 3]])
+    np.testing.assert_array_equal(ranks_from_pairs(cycle, method="copeland"), [[0, 1, 1, 2]])
 
 
 @pytest.mark.parametrize(
