@@ -3,6 +3,8 @@
 from skrank.kernels._diffusion import DiffusionKernel
 from skrank.kernels._kendall import KendallKernel
 from skrank.kernels._mallows import MallowsKernel
+from skrank.kernels._marginalized import MarginalizedKernel
+from skrank.kernels._partial import PartialRankingKernel
 from skrank.kernels._positions import HammingKernel, SpearmanKernel
 from skrank.kernels._semimetric import DistanceInducedKernel, SemimetricKernel
 
@@ -12,6 +14,8 @@ __all__ = [
     "HammingKernel",
     "KendallKernel",
     "MallowsKernel",
+    "MarginalizedKernel",
+    "PartialRankingKernel",
     "SemimetricKernel",
     "SpearmanKernel",
 ]

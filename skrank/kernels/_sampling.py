@@ -109,9 +109,9 @@ def _interleave(draws, partners, n_samples):
 def check_prior(prior, n_items):
     """Raise unless `prior` is a distribution over full rankings of n_items items.
 
-    A Mallows distribution has `center` (a full ranking) and `phi`: its conditional on a ranking without missing items is
-    an independent Mallows model in each bucket, and is sampled directly. Anything else with ``logpmf(X)``, and missing
-    items, take uniform samples with self-normalised importance weights.
+    A Mallows distribution has `center` (a full ranking) and `phi`: its conditional on a ranking without missing items
+    is an independent Mallows model in each bucket, and is sampled directly. Anything else with ``logpmf(X)``, and
+    missing items, take uniform samples with self-normalised importance weights.
     """
     if not callable(getattr(prior, "logpmf", None)):
         raise TypeError(
@@ -156,7 +156,8 @@ def _importance_weights(positions, prior, rows):
     if not np.isfinite(largest).all():
         row = rows[int(np.argmin(np.isfinite(largest)))]
         raise ValueError(
-            f"The prior gives every sample of ranking {row} probability zero. Use a less concentrated prior, or more samples."
+            f"The prior gives every sample of ranking {row} probability zero. Use a less concentrated prior, or more "
+            "samples."
         )
     weights = np.exp(log_weights - largest)
     return weights / weights.sum(axis=1, keepdims=True)

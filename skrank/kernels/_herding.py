@@ -1,0 +1,119 @@
+"""Kernel herding: samples of a partial ranking chosen one after another, each the best complement of those before.
+
+Chen, Welling & Smola, "Super-samples from kernel herding" (UAI 2010), over a pool of consistent full rankings.
+"""
+
+import numpy as np
+
+from skrank._rankings import MISSING, rank_dtype, row_blocks
+from skrank.kernels._base import RankingKernel
+from skrank.kernels._sample_pairs import (
+    diagonal_evaluator,
+    distance_tables,
+    means_function,
+    own_pair_values,
+    sign_words,
+    word_distances,
+)
+from skrank.kernels._sampling import Samples, sample_consistent
+
+# Draws of the pool for each sample, besides their antithetics.
+POOL_FACTOR = 20
+
+
+def herd(kernel, ranks, n_samples, seed, *, prior=None):
+    """Choose full rankings whose mean embedding is near that of each partial ranking.
+
+    The first is random; each next one minimises the distance of the mean embedding of all so far from that of the
+    partial ranking, mu, over a pool of ``20 n_samples`` consistent rankings and their antithetics. Where mu has a
+    closed form it is exact, elsewhere it is the pool's mean.
+
+    Parameters
+    ----------
+    kernel : kernel
+        Of scikit-learn's interface, on full rankings.
+    ranks : ndarray of shape (n_rankings, n_items)
+        Densified rankings.
+    n_samples, seed : int
+    prior : distribution, default=None
+        As in `sample_consistent`.
+
+    Returns
+    -------
+    Samples
+        With equal weights.
+    """
+    n_rankings, n_items = ranks.shape
+    n_pool = 2 * POOL_FACTOR * n_samples
+    chosen = np.empty((n_rankings, n_samples, n_items), rank_dtype(n_items))
+    gaps = (ranks == MISSING).any(axis=1)
+    for exhaustive, which in ((True, np.flatnonzero(~gaps)), (False, np.flatnonzero(gaps))):
+        # Relabelling the items of a bucket maps a ranking without gaps onto itself and keeps Kendall distances: mu is
+        # the same at all its full rankings, and need not be known.
+        constant = exhaustive and prior is None and distance_tables(kernel, n_items) is not None
+        for block in row_blocks(len(which), 64 * n_pool * n_items, max_rows=64):
+            rows = which[block]
+            pool = sample_consistent(ranks[rows], n_pool, seed, method="antithetic", prior=prior)
+            attraction = None if constant else _mean_embedding(kernel, ranks[rows], pool, prior)
+            chosen[rows] = _greedy(kernel, pool, attraction, n_samples)
+    return Samples(chosen)
+
+
+def _mean_embedding(kernel, ranks, pool, prior):
+    """mu at each ranking of the pool, the mean kernel value to the full rankings consistent with its row."""
+    if prior is None and _closed_for(kernel, ranks):
+        pairs = zip(pool.positions, ranks, strict=True)
+        return np.stack([kernel._pairwise(positions, row[None])[:, 0] for positions, row in pairs])
+    means = means_function(kernel, ranks.shape[1])
+    # One ranking with all the pool as its samples, against each of the pool as a ranking of one sample.
+    whole = (pool.take(slice(row, row + 1)) for row in range(len(ranks)))
+    return np.stack([means(one, Samples(one.positions[0, :, None]))[0, 0] for one in whole])
+
+
+def _closed_for(kernel, ranks):
+    if not isinstance(kernel, RankingKernel):
+        return False
+    try:
+        kernel._check_exact(ranks, "ranks")
+    except ValueError:
+        return False
+    return True
+
+
+def _greedy(kernel, pool, attraction, n_samples):
+    candidates = pool.positions
+    n_rankings, n_pool, _ = candidates.shape
+    row = np.arange(n_rankings)
+    chosen = np.zeros((n_rankings, n_samples), int)
+    norms = _norms(kernel, candidates)
+    values_to = _values_to(kernel, candidates)
+    repulsion = np.zeros((n_rankings, n_pool))
+    # The first of the pool is a random one; of a weighted pool it may be one of no weight, and the first is chosen too.
+    for t in range(pool.weights is None, n_samples):
+        if t:
+            repulsion += values_to(chosen[:, t - 1])
+        # (t + 1)^2 times the squared distance between mean embeddings, up to what does not depend on the candidate.
+        excess = 2 * repulsion + norms
+        if attraction is not None:
+            excess -= 2 * (t + 1) * attraction
+        # Ties within rounding go to the earlier candidate, so that the choice does not hang on the last bit.
+        best = excess.min(axis=1, keepdims=True)
+        chosen[:, t] = np.argmax(excess <= best + 1e-12 * np.abs(best), axis=1)
+    return candidates[row[:, None], chosen]
+
+
+def _values_to(kernel, pool):
+    """Function index -> kernel values of each ranking's pool with the one of it that has that index."""
+    row = np.arange(len(pool))
+    tables = distance_tables(kernel, pool.shape[-1])
+    if tables is None:
+        return lambda index: own_pair_values(kernel, pool, pool[row, index, None])[..., 0]
+    words = sign_words(pool)
+    return lambda index: np.take(tables[0], word_distances(words, words[row, index, None]))
+
+
+def _norms(kernel, pool):
+    if distance_tables(kernel, pool.shape[-1]) is not None:
+        return 0.0
+    diagonal = diagonal_evaluator(kernel)
+    return np.stack([diagonal(positions) for positions in pool])

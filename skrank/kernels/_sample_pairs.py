@@ -1,0 +1,325 @@
+"""Means of a kernel over all pairs of samples, in bulk.
+
+The value for two partial rankings with M samples each is a mean over M x M pairs. A kernel that is a function of the
+Kendall distance takes three steps: distances, one look-up in a table, a running sum, tile by tile in cache. The pair
+signs of a full ranking are bits of 64-bit words (one word up to 11 items), and a distance is the number of bits in
+which two rankings' words differ: faster than a product of sign matrices, and exact. Other kernels are evaluated on the
+samples of a tile. No array over all pairs of samples of all rankings is ever made.
+"""
+
+import contextlib
+from functools import partial
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn import clone
+from sklearn.utils import gen_batches
+from threadpoolctl import threadpool_limits
+
+from skrank._rankings import MISSING, pair_indices, row_blocks
+from skrank.kernels._base import RankingKernel
+
+WORD_BITS = 64
+# Rankings of a task for a worker.
+TASK_ROWS = 64
+# Rankings x rankings of a tile of words: two 64-bit words for each, 256 KiB, stay in a core's second-level cache.
+TILE_VALUES = 1 << 14
+# Samples on each side of a tile of another kernel.
+TILE_SAMPLES = 720
+
+
+# ---------------------------------------------------------------- evaluating a kernel
+def evaluator(kernel):
+    """Function (ranks, other ranks or None) -> Gram matrix of densified rankings, for any kernel of scikit-learn's."""
+    if isinstance(kernel, RankingKernel):
+        return kernel._pairwise
+    plain = _nan_is_missing(kernel)
+    return lambda ranks, other=None: plain(_as_floats(ranks), None if other is None else _as_floats(other))
+
+
+def diagonal_evaluator(kernel):
+    """Function ranks -> kernel value of each densified ranking with itself."""
+    if isinstance(kernel, RankingKernel):
+        return kernel._diag
+    plain = _nan_is_missing(kernel)
+    return lambda ranks: plain.diag(_as_floats(ranks))
+
+
+def _gradient_evaluator(kernel):
+    if isinstance(kernel, RankingKernel):
+        return kernel._pairwise_and_gradient
+    plain = _nan_is_missing(kernel)
+    return lambda ranks: plain(_as_floats(ranks), eval_gradient=True)
+
+
+def _nan_is_missing(kernel):
+    # A combination of kernels validates what it gets: a number that stands for missing must not be read into ranks.
+    kernel = clone(kernel)
+    markers = [name for name in kernel.get_params() if name.split("__")[-1] == "missing_values"]
+    return kernel.set_params(**dict.fromkeys(markers, np.nan))
+
+
+def _as_floats(ranks):
+    return np.where(ranks == MISSING, np.nan, ranks)
+
+
+def distance_tables(kernel, n_items, gradient=False):
+    """Kernel values, and derivatives in `theta`, at the Kendall distances 0, ..., n (n - 1) / 2.
+
+    Returns
+    -------
+    tables : ndarray of shape (1 or 1 + n_dims, n_distances), float64
+        None if the kernel is not a function of the Kendall distance.
+    """
+    if getattr(kernel, "_metric", None) != "kendall":
+        return None
+    distances = np.arange(n_items * (n_items - 1) // 2 + 1.0)
+    values = np.asarray(kernel._of_distance(distances, n_items), float)[None]
+    if not gradient:
+        return values
+    derivatives = np.asarray(kernel._of_distance_gradient(distances, n_items), float)
+    return np.concatenate([values, derivatives.reshape(len(distances), -1).T])
+
+
+# ---------------------------------------------------------------- pair signs in words
+def sign_words(positions):
+    """Pair signs of full rankings, one bit each.
+
+    Returns
+    -------
+    words : ndarray of shape positions.shape[:-1] + (n_words,), uint64
+    """
+    shape, n_items = positions.shape[:-1], positions.shape[-1]
+    flat = positions.reshape(-1, n_items)
+    i, j = pair_indices(n_items)
+    n_words = max(-(-len(i) // WORD_BITS), 1)
+    octets = np.zeros((len(flat), 8 * n_words), np.uint8)
+    for rows in row_blocks(len(flat), 4 * flat.itemsize * max(len(i), 1)):
+        bits = np.packbits(np.take(flat[rows], i, axis=1) < np.take(flat[rows], j, axis=1), axis=1)
+        octets[rows, : bits.shape[1]] = bits
+    return octets.view(np.uint64).reshape(*shape, n_words)
+
+
+def word_distances(words, other_words):
+    """Kendall distances of broadcast sign words, the words on the last axis."""
+    counts = np.bitwise_count(words ^ other_words)
+    return counts[..., 0] if counts.shape[-1] == 1 else counts.sum(axis=-1, dtype=np.intp)
+
+
+# ---------------------------------------------------------------- all pairs of rankings
+def pair_means(kernel, samples, other=None, *, n_jobs=None):
+    """Mean kernel value over all sample pairs, for all pairs of rankings.
+
+    Parameters
+    ----------
+    kernel : kernel
+        Of scikit-learn's interface, on full rankings.
+    samples, other : Samples
+        Of n_rankings and n_other rankings; other None means `samples`, and the result is then exactly symmetric.
+    n_jobs : int, default=None
+        Number of joblib workers that take blocks of rows.
+
+    Returns
+    -------
+    means : ndarray of shape (n_rankings, n_other), float64
+    """
+    return _all_pairs(kernel, samples, other, n_jobs, gradient=False)[0]
+
+
+def pair_means_and_gradient(kernel, samples, *, n_jobs=None):
+    """As `pair_means`, with the derivatives in the kernel's `theta` on the last axis of a second array."""
+    means, *gradient = _all_pairs(kernel, samples, None, n_jobs, gradient=True)
+    shape = (*means.shape, kernel.n_dims)
+    return means, np.stack(gradient, axis=-1) if gradient else np.empty(shape)
+
+
+def _all_pairs(kernel, samples, other, n_jobs, gradient):
+    symmetric = other is None
+    other = samples if symmetric else other
+    n_rankings, n_other = len(samples.positions), len(other.positions)
+    means_of = means_function(kernel, samples.positions.shape[-1], gradient)
+    results = np.empty((1 + kernel.n_dims if gradient else 1, n_rankings, n_other))
+    blocks = list(row_blocks(n_rankings, 16 * len(results) * n_other, max_rows=TASK_ROWS))
+    tasks = (
+        delayed(means_of)(samples.take(rows), other.take(slice(rows.start, None)) if symmetric else other)
+        for rows in blocks
+    )
+    # Workers are the threads; a product inside one of them takes no more.
+    one_thread = effective_n_jobs(n_jobs) > 1
+    with threadpool_limits(1, "blas") if one_thread else contextlib.nullcontext():
+        computed = Parallel(n_jobs, prefer="threads", return_as="generator")(tasks)
+        for rows, values in zip(blocks, computed, strict=True):
+            if symmetric:
+                results[:, rows, rows.start :] = values
+                results[:, rows.start :, rows] = values.transpose(0, 2, 1)
+                _symmetrize(results[:, rows, rows])
+            else:
+                results[:, rows] = values
+    return results
+
+
+def _symmetrize(squares):
+    # Sums of a pair in either order agree to rounding alone.
+    below = np.tril_indices(squares.shape[1], -1)
+    squares[:, below[1], below[0]] = squares[:, below[0], below[1]]
+
+
+def means_function(kernel, n_items, gradient=False):
+    """Function (samples, other samples) -> means, shape (n_results, n_rankings, n_other)."""
+    tables = distance_tables(kernel, n_items, gradient)
+    if tables is not None:
+        return partial(_table_means, tables)
+    evaluate = _gradient_evaluator(kernel) if gradient else evaluator(kernel)
+    return partial(_evaluated_means, partial(_evaluated_tile, evaluate, gradient), 1 + kernel.n_dims if gradient else 1)
+
+
+# ---------------------------------------------------------------- functions of the Kendall distance
+def _table_means(tables, samples, other):
+    (n_rankings, n_samples), (n_other, n_other_samples) = samples.positions.shape[:2], other.positions.shape[:2]
+    n_columns = min(n_other, max(256, TILE_VALUES // n_rankings))
+    n_rows = min(n_rankings, max(TILE_VALUES // n_columns, 1))
+    words = sign_words(samples.positions)
+    weights, other_weights = samples.weights, other.weights
+    if (weights is None) != (other_weights is None):
+        weights, other_weights = _weights(samples), _weights(other)
+    means = np.zeros((len(tables), n_rankings, n_other))
+    for packed in row_blocks(n_other, 8 * words.shape[-1] * n_other_samples):
+        other_words = sign_words(other.positions[packed])
+        for columns in gen_batches(packed.stop - packed.start, n_columns):
+            tile = other_words[columns]
+            shifted = slice(packed.start + columns.start, packed.start + columns.stop)
+            for rows in gen_batches(n_rankings, n_rows):
+                sums = means[:, rows, shifted]
+                if weights is None:
+                    _add_tile(tables, words[rows], tile, sums)
+                else:
+                    _add_weighted_tile(tables, words[rows], weights[rows], tile, other_weights[shifted], sums)
+    if weights is None:
+        means /= n_samples * n_other_samples
+    return means
+
+
+def _weights(samples):
+    shape = samples.positions.shape[:2]
+    return np.full(shape, 1 / shape[1]) if samples.weights is None else samples.weights
+
+
+def _add_tile(tables, words, other_words, sums):
+    n_distances = tables.shape[1]
+    # Word-major: (n_words, n_samples, n_rankings).
+    other_words = other_words.transpose(2, 1, 0)
+    n_words, n_samples, n_other = other_words.shape
+    if n_distances > 256:
+        return _add_looked_up(tables, words, other_words, np.min_scalar_type(n_distances), None, sums)
+    # Two bytes of distances read as one 16-bit number index a table of sums of two values: half the look-ups.
+    two, odd = divmod(n_samples, 2)
+    if two:
+        padded = np.zeros((len(tables), 256))
+        padded[:, :n_distances] = tables
+        pair_tables = (padded[:, :, None] + padded[:, None]).reshape(len(tables), -1)
+        partners = other_words[:, : 2 * two].reshape(n_words, two, 2, n_other).transpose(0, 1, 3, 2)
+        _add_looked_up(pair_tables, words, partners.reshape(n_words, two, 2 * n_other), np.uint8, np.uint16, sums)
+    if odd:
+        _add_looked_up(tables, words, other_words[:, -1:], np.uint8, None, sums)
+
+
+def _add_looked_up(tables, words, other_words, count_type, index_type, sums):
+    n_rankings, n_samples, n_words = words.shape
+    other_words = np.ascontiguousarray(other_words)
+    differences = np.empty((n_rankings, other_words.shape[2]), np.uint64)
+    counts = np.empty(differences.shape, np.uint8)
+    distances = np.empty(differences.shape, count_type)
+    index = distances if index_type is None else distances.view(index_type)
+    values = np.empty(index.shape)
+    for sample in range(n_samples):
+        for partner in range(other_words.shape[1]):
+            for word in range(n_words):
+                np.bitwise_xor(words[:, sample, word, None], other_words[word, partner], out=differences)
+                if word == 0:
+                    np.bitwise_count(differences, out=distances)
+                else:
+                    distances += np.bitwise_count(differences, out=counts)
+            for table, total in zip(tables, sums, strict=True):
+                np.take(table, index, out=values, mode="clip")
+                total += values
+
+
+def _add_weighted_tile(tables, words, weights, other_words, other_weights, sums):
+    for sample in range(words.shape[1]):
+        for partner in range(other_words.shape[1]):
+            distances = word_distances(words[:, sample, None], other_words[None, :, partner])
+            weight = np.multiply.outer(weights[:, sample], other_weights[:, partner])
+            for table, total in zip(tables, sums, strict=True):
+                total += np.take(table, distances) * weight
+
+
+# ---------------------------------------------------------------- other kernels
+def _evaluated_means(tile, n_results, samples, other):
+    """Means from a function (positions, other positions) -> values of all sample pairs of a tile."""
+    (n_rankings, n_samples, n_items), (n_other, n_other_samples, _) = samples.positions.shape, other.positions.shape
+    means = np.empty((n_results, n_rankings, n_other))
+    for rows in gen_batches(n_rankings, max(TILE_SAMPLES // n_samples, 1)):
+        for columns in gen_batches(n_other, max(TILE_SAMPLES // n_other_samples, 1)):
+            # Samples before rankings: sums over samples then run over contiguous values.
+            left = samples.positions[rows].transpose(1, 0, 2)
+            right = other.positions[columns].transpose(1, 0, 2)
+            values = tile(left.reshape(-1, n_items), right.reshape(-1, n_items))
+            values = values.reshape(n_results, *left.shape[:2], *right.shape[:2])
+            weights, other_weights = _weights(samples)[rows], _weights(other)[columns]
+            if other.weights is None:
+                values = values.mean(axis=3)
+            else:
+                values = np.einsum("kmanb,bn->kmab", values, other_weights)
+            if samples.weights is None:
+                means[:, rows, columns] = values.mean(axis=1)
+            else:
+                means[:, rows, columns] = np.einsum("kmab,am->kab", values, weights)
+    return means
+
+
+def _evaluated_tile(evaluate, gradient, positions, other):
+    if not gradient:
+        return evaluate(positions, other)
+    # Kernels give gradients of square matrices alone: the corner of that of both sides together.
+    n_left = len(positions)
+    values, derivatives = evaluate(np.concatenate([positions, other]))
+    corner = np.concatenate([values[..., None], derivatives], axis=-1)[:n_left, n_left:]
+    return np.moveaxis(corner, -1, 0)
+
+
+# ---------------------------------------------------------------- the samples of one ranking
+def own_pair_values(kernel, positions, other):
+    """Kernel values between two sets of full rankings for each ranking.
+
+    Parameters
+    ----------
+    positions : ndarray of shape (n_rankings, n_left, n_items)
+    other : ndarray of shape (n_rankings, n_right, n_items)
+
+    Returns
+    -------
+    values : ndarray of shape (n_rankings, n_left, n_right)
+    """
+    n_items = positions.shape[-1]
+    tables = distance_tables(kernel, n_items)
+    if tables is None:
+        evaluate = evaluator(kernel)
+        return np.stack([evaluate(*rows) for rows in zip(positions, other, strict=True)])
+    words, other_words = sign_words(positions), sign_words(other)
+    values = np.empty((len(positions), positions.shape[1], other.shape[1]))
+    for rows in row_blocks(len(values), 16 * values[0].size * words.shape[-1], max_rows=256):
+        distances = word_distances(words[rows, :, None], other_words[rows, None])
+        np.take(tables[0], distances, out=values[rows], mode="clip")
+    return values
+
+
+def own_pair_means(kernel, samples):
+    """Mean kernel value over all pairs of a ranking's own samples, the diagonal of `pair_means`."""
+    n_rankings, n_samples, _ = samples.positions.shape
+    means = np.empty(n_rankings)
+    for rows in row_blocks(n_rankings, 16 * n_samples**2, max_rows=1024):
+        part = samples.take(rows)
+        values = own_pair_values(kernel, part.positions, part.positions)
+        weights = _weights(part)
+        means[rows] = np.einsum("rij,ri,rj->r", values, weights, weights)
+    return means
