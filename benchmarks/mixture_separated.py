@@ -18,8 +18,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from skrank._mallows import sample_mallows
-from skrank._rankings import aggregate, ordering
+from skrank._rankings import aggregate, densify, ordering
+from skrank.datasets import make_mallows_mixture
 from skrank.exceptions import InsufficientDataWarning, SeparationWarning
 from skrank.mixture import MallowsMixture, SeparatedMallowsMixture
 from skrank.mixture._candidate_centers import candidate_centers
@@ -46,37 +46,28 @@ SETTINGS = [
 ]
 
 
-def make_centers(kind, n_components, rng):
-    """Uniformly random centers, copies of one, or one and others with three disjoint flips of neighbours."""
-    orders = [rng.permutation(N_ITEMS)]
-    while len(orders) < n_components:
-        order = rng.permutation(N_ITEMS) if kind == "random" else orders[0].copy()
-        if kind == "close":
-            for place in 2 * rng.choice(N_ITEMS // 2, 3, replace=False):
-                order[[place, place + 1]] = order[[place + 1, place]]
-        if kind == "same" or not any(np.array_equal(order, other) for other in orders):
-            orders.append(order)
-    return np.argsort(orders, axis=1)
-
-
 def draw(setting, seed, n_samples=None):
     """The true mixture and a sample from it."""
     kind, dispersions, n_default = setting
-    rng = np.random.default_rng([SETTINGS.index(setting), seed])
-    n_components = len(dispersions)
-    centers, dispersions = make_centers(kind, n_components, rng), np.array(dispersions)
-    component = rng.integers(n_components, size=n_samples or n_default)
-    X = sample_mallows(centers[component], -np.log(dispersions)[component], rng)
-    return Mixture(centers, dispersions, np.full(n_components, 1 / n_components)), X
+    sample = make_mallows_mixture(
+        n_samples or n_default,
+        N_ITEMS,
+        len(dispersions),
+        centers=kind,
+        phi=dispersions,
+        random_state=1000 * SETTINGS.index(setting) + seed,
+        return_X_y=False,
+    )
+    return Mixture(sample.centers, sample.dispersions, sample.weights), sample.X
 
 
 def table_of(X):
-    table = aggregate(X)
+    table = aggregate(densify(X))
     return PairSigns(table.ranks, table.weights)
 
 
-def name_of(setting):
-    kind, dispersions, n_samples = setting
+def name_of(setting, n_samples):
+    kind, dispersions, _ = setting
     return f"{kind} {dispersions} N={n_samples}"
 
 
@@ -117,7 +108,7 @@ def recovery(seeds):
                 shorter = description_length(data, mixture) <= description_length(data, oracle) + 1e-3
                 found[m] += gap > -0.1 or shorter
         cells = [f"{f} of {len(seeds)}  {t / len(seeds):.2f} s" for f, t in zip(found, took, strict=True)]
-        print(f"{name_of(setting):42}" + "".join(f"{cell:>26}" for cell in cells), flush=True)
+        print(f"{name_of(setting, setting[2]):42}" + "".join(f"{cell:>26}" for cell in cells), flush=True)
         total, seconds = total + found, seconds + took
     n_fits = len(seeds) * len(SETTINGS)
     cells = [f"{f} of {n_fits}  {t / n_fits:.2f} s" for f, t in zip(total, seconds, strict=True)]
@@ -152,7 +143,7 @@ def lemmas(seeds):
     print("Share of the true centers: heavy hitters (Fact 2), candidates, Lemma 10 told all but the order of the rest;")
     print("root mean square errors of the weights, centers and dispersions known.")
     header = ["Fact 2", "candidates", "Lemma 10", "Claim 6", "all cells", "likelihood", "ratio"]
-    print(f"{'':42}{'N':>8}" + "".join(f"{name:>12}" for name in header))
+    print(f"{'':42}" + "".join(f"{name:>12}" for name in header))
     for setting in SETTINGS:
         for n_samples in (1000, 10000, 100000):
             rows, errors = [], []
@@ -174,7 +165,7 @@ def lemmas(seeds):
             error = np.sqrt(np.mean(np.square(errors), axis=(0, 2)))
             cells = [*(f"{share:.2f}" for share in np.mean(rows, axis=0)), *(f"{e:.4f}" for e in error)]
             cells.append(f"{error[1] / error[2]:.1f}")
-            print(f"{name_of(setting):42}{n_samples:>8}" + "".join(f"{cell:>12}" for cell in cells), flush=True)
+            print(f"{name_of(setting, n_samples):42}" + "".join(f"{cell:>12}" for cell in cells), flush=True)
 
 
 # ---------------------------------------------------------------- number of components
@@ -186,7 +177,7 @@ def automatic(seeds):
             truth, X = draw(setting, seed)
             n_found = SeparatedMallowsMixture("auto", random_state=seed).fit(X).n_components_
             counts[np.sign(n_found - truth.n_components)] += 1
-        print(f"{name_of(setting):42}{counts[0]:>6}{counts[-1]:>6}{counts[1]:>6}", flush=True)
+        print(f"{name_of(setting, setting[2]):42}{counts[0]:>6}{counts[-1]:>6}{counts[1]:>6}", flush=True)
 
 
 if __name__ == "__main__":

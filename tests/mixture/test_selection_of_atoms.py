@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from skrank._mallows import sample_mallows
 from skrank._rankings import aggregate, densify
+from skrank.datasets import make_mallows_mixture
 from skrank.mixture._candidate_centers import candidate_centers
 from skrank.mixture._expectation_maximization import Mixture, log_densities
 from skrank.mixture._flips import polish
@@ -22,13 +22,19 @@ from skrank.mixture._selection_of_atoms import (
 )
 
 
-def table(centers, dispersions, weights, n_samples, seed, n_top=None):
-    rng = np.random.default_rng(seed)
-    z = rng.choice(len(weights), n_samples, p=weights)
-    ranks = sample_mallows(centers[z], -np.log(np.asarray(dispersions))[z], rng)
-    if n_top is not None:
-        ranks = np.minimum(ranks, n_top)
-    distinct = aggregate(densify(ranks.astype(float)))
+def table(centers, dispersions, weights, n_samples, seed, top_k=None):
+    n_components, n_items = centers.shape
+    X, _ = make_mallows_mixture(
+        n_samples,
+        n_items,
+        n_components,
+        centers=centers,
+        phi=dispersions,
+        weights=weights,
+        top_k=top_k,
+        random_state=seed,
+    )
+    distinct = aggregate(densify(X))
     return PairSigns(distinct.ranks, distinct.weights)
 
 
@@ -70,7 +76,7 @@ def test_pair_tensors_find_centers_that_no_cell_has_as_its_consensus(monkeypatch
 def test_top_lists_have_prefix_cells_and_no_suffix_cells():
     rng = np.random.default_rng(2)
     centers = np.array([rng.permutation(9), rng.permutation(9)])
-    data = table(centers, [0.2, 0.5], np.array([0.5, 0.5]), 3000, 3, n_top=4)
+    data = table(centers, [0.2, 0.5], np.array([0.5, 0.5]), 3000, 3, top_k=4)
     candidates = candidate_centers(data, 2)
     tops = {tuple(np.argsort(c)[:4]) for c in candidates}
     assert {tuple(np.argsort(c)[:4]) for c in centers} <= tops
