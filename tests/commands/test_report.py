@@ -1,0 +1,181 @@
+"""`python -m skrank report`: what it reads, what it refuses, and that its figures are right."""
+
+import re
+
+import numpy as np
+import pytest
+
+from skrank.__main__ import main
+from skrank._commands import report
+from skrank.datasets import dump_preflib
+
+FULL = "egg,squid,tuna\n0,1,2\n0,1,2\n1,0,2\n0,2,1\n"
+
+
+@pytest.fixture
+def run(tmp_path, capsys):
+    """Write a file if its text is given, run the report on it, and return exit code, output and errors."""
+
+    def run(text=None, *options, name="votes.csv"):
+        path = tmp_path / name
+        if text is not None:
+            path.write_text(text, encoding="utf-8")
+        code = main(["report", str(path), *options])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err.replace(str(path), name)
+
+    return run
+
+
+def test_without_arguments_it_reports_the_apa_ballots(capsys):
+    assert main([]) == 0
+    text = capsys.readouterr().out
+    assert "15449 rankings of 5 items, 205 of them distinct." in text
+    assert re.search(r"full: no ties, no gaps +5738 +37.1 %", text)
+    assert re.search(r"with gaps: missing items +9711 +62.9 %", text)
+    assert "Rankings rank 2.9 items on average, from 1 to 5 (1: 33.3 %, 2: 15.9 %, 3: 13.6 %, 5: 37.1 %)." in text
+    assert "Condorcet winner: C beats every other item by majority. The majorities make no cycles." in text
+    assert "A random sample of 1000 of the 10308 rankings, by weight." in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_figures_of_a_small_file(run):
+    code, text, _ = run(FULL)
+    assert code == 0
+    assert "4 rankings of 3 items, 3 of them distinct." in text
+    assert "agrees with 83.3 % of all strict preferences" in text  # 10 of 12
+    # Places 0, 0, 1, 0 and first three times of four; beats (3 - 1 + 4 - 0) / 4 items net.
+    assert re.search(r"^1  egg +1.25 +75.0 % +100.0 % +\+1.50$", text, re.MULTILINE)
+    assert re.search(r"^2  squid +2.00 +25.0 % +100.0 % +\+0.00$", text, re.MULTILINE)
+    assert re.search(r"^1  egg +. +75 +100$", text, re.MULTILINE)
+    assert "Does the ranking tell" not in text
+
+
+def test_cycles_are_named(run):
+    _, text, _ = run("a,b,c,d\n0,1,2,3\n1,2,0,3\n2,0,1,3\n")
+    assert "There is no Condorcet winner" in text
+    assert "Cycles of majorities among a, b, c." in " ".join(text.split())
+
+
+def test_preflib_files_and_what_unranked_items_mean(tmp_path, run):
+    dump_preflib(tmp_path / "x.soi", [[0, 1, 2], [0, np.nan, 1]], sample_weight=[3, 2], item_names=list("abc"))
+    code, text, _ = run(None, "--unranked", "last", name="x.soi")
+    assert code == 0
+    assert "5 rankings of 3 items, 2 of them distinct." in text
+    assert "What a ranking leaves out is taken as tied after all that is ranked." in text
+    code, _, error = run(None, name="x.soi")
+    assert code == 2
+    assert "line 17: the order leaves out alternative 2 (b). Say what that means: unranked='last'" in error
+
+
+def test_a_preflib_file_is_known_by_its_header(tmp_path, run):
+    dump_preflib(tmp_path / "ballots", [[0, 1]], item_names=["a", "b"])
+    assert "1 rankings of 2 items" in run(None, name="ballots")[1]
+
+
+def test_clusters_are_found(run):
+    rng = np.random.default_rng(0)
+    rows = [
+        np.where(rng.random(6) < 0.1, rng.permutation(6), order) for order in [np.arange(6), np.arange(6)[::-1]] * 30
+    ]
+    _, text, _ = run("a,b,c,d,e,f\n" + "\n".join(",".join(map(str, row)) for row in rows))
+    section = text[text.index("Clusters of voters") :]
+    assert re.search(r"\d\d.\d %  a > b > c > d > e > f$", section, re.MULTILINE)
+    assert re.search(r"\d\d.\d %  f > e > d > c > b > a$", section, re.MULTILINE)
+
+
+def test_a_label_is_predicted(run):
+    rng = np.random.default_rng(0)
+    header = "a,b,c,d,kind,id\n"
+    rows = [[*rng.permutation(4), "", number] for number in range(60)]
+    told = "\n".join(",".join(map(str, [*row[:4], "low" if row[0] < row[1] else "high", row[5]])) for row in rows)
+    code, text, _ = run(header + told, "--label", "kind", "--ignore", "id")
+    assert code == 0
+    section = text[text.index("Does the ranking tell the label?") :]
+    assert "60 labelled rankings" in section
+    accuracy = {match[1]: float(match[2]) for match in re.finditer(r"SVC, (\w+) kernel +(\d\.\d+)", section)}
+    assert set(accuracy) == {"Kendall", "Mallows"}
+    assert min(accuracy.values()) > 0.85
+    untold = "\n".join(",".join(map(str, [*row[:4], rng.choice(["low", "high"]), row[5]])) for row in rows)
+    _, text, _ = run(header + untold, "--label", "kind", "--ignore", "id")
+    accuracy = [float(value) for value in re.findall(r"SVC, \w+ kernel +(\d\.\d+)", text)]
+    assert max(accuracy) < 0.8  # 0.5 with a standard error of 0.065
+
+
+def test_weights_equal_repeats(run):
+    weighted = "egg,squid,tuna,n\n0,1,2,2\n1,0,2,1\n0,2,1,1\n2,1,0,0\n"
+    assert run(weighted, "--weight", "n")[1] == run(FULL)[1]
+
+
+def test_scores_and_delimiters(run):
+    scores = "egg;squid;tuna\n3;2;1\n3;2;1\n2;3;1\n3;1;2\n"
+    assert run(scores, "--scores")[1] == run(FULL)[1]
+
+
+@pytest.mark.parametrize("gap", ["", "NA", "nan"])
+def test_gaps(run, gap):
+    text = f"a,b,c\n0,1,2\n{gap},1,0\n"
+    code, _, error = run(text)
+    assert code == 2
+    assert "votes.csv, line 3: no rank for 'a'. Say what that means" in error
+    assert re.search(r"with gaps: missing items +1 +50.0 %", run(text, "--unranked", "missing")[1])
+    assert re.search(r"full: no ties, no gaps +2 +100.0 %", run(text, "--unranked", "last")[1])
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("a,b\n0,1\n0,x\n", [], "line 3: 'x' in column 'b' is not a number"),
+        ("a,b\n0,1\n0,inf\n", [], "line 3: 'inf' in column 'b' is not a number"),
+        ("a,b\n0,1\n0\n", [], "line 3: 1 cells, but the header has 2"),
+        ("a,b\n0,1\n\n0,1,2\n", [], "line 4: 3 cells, but the header has 2"),
+        ("a,a\n0,1\n", [], "line 1: two columns are called 'a'"),
+        ("0,1\n0,1\n", [], "line 1: the first line holds numbers, but must be a header"),
+        ("a,b\n", [], "line 1: no rows after the header"),
+        ("", [], "line 1: the file is empty"),
+        (",b\n0,1\n", [], "line 1: column 1 has no name. If it is no item, pass --ignore ''"),
+        ('a,b\n0,"1\n', [], "line 2: unexpected end of data"),
+        ("a,b\n0,1\n", ["--label", "kind"], "line 1: no column 'kind'; there are 'a', 'b'"),
+        ("a,b\n0,1\n", ["--ignore", "a", "b"], "line 1: no column is left for items"),
+        ("a,b,k\n0,1,\n", ["--label", "k"], "line 2: the label is empty"),
+        ("a,b,k\n0,1,x\n1,0,x\n", ["--label", "k"], "the label has 1 distinct values; 2 to 20 classes"),
+        (
+            "a,b,k\n" + "0,1,x\n" * 9 + "1,0,y\n",
+            ["--label", "k"],
+            "the label 'y' occurs 1 times: cross-validation needs 5",
+        ),
+        ("a,b,n\n0,1,-1\n", ["--weight", "n"], "line 2: the weight -1 is negative"),
+        ("a,b,n\n0,1,\n", ["--weight", "n"], "line 2: '' in column 'n' is not a number"),
+        ("a,b,n\n0,1,0\n", ["--weight", "n"], "line 2: all weights are 0"),
+    ],
+)
+def test_broken_csv(run, text, options, message):
+    code, out, error = run(text, *options)
+    assert code == 2
+    assert out == ""
+    assert message in error
+
+
+def test_options_of_csv_are_refused_for_other_files(tmp_path, run, capsys):
+    dump_preflib(tmp_path / "x.soc", [[0, 1]])
+    assert "--label needs a CSV file" in run(None, "--label", "kind", name="x.soc")[2]
+    assert main(["report", "--scores"]) == 2
+    assert "--scores needs a CSV file" in capsys.readouterr().err
+    assert "No such file" in run(None, name="none.csv")[2]
+
+
+@pytest.mark.parametrize(
+    "text", ["a\n0\n0\n", "a,b\n0,0\n0,0\n", "a,b\n0,1\n", "a,b\nNA,NA\nNA,0\n", "a,b,c\n0,1,NA\n0,1,NA\n1,0,NA\n"]
+)
+def test_little_data_makes_a_short_report(run, text):
+    code, out, error = run(text, "--unranked", "missing")
+    assert (code, error) == (0, "")
+    assert "Consensus" in out
+    assert "nan" not in out
+
+
+def test_sections_are_functions_that_may_stay_silent(monkeypatch, run):
+    monkeypatch.setattr(report, "SECTIONS", (report.describe, lambda rankings, distinct: "", report.prediction))
+    code, text, _ = run(FULL)
+    assert code == 0
+    assert "Consensus" not in text
