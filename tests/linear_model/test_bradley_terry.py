@@ -1,0 +1,250 @@
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skrank.exceptions import InsufficientDataWarning
+from skrank.linear_model import BradleyTerry
+
+NOT_PAIRS = "the check's X is a matrix of features; here X holds the labels of two items a row"
+CHECKS_THAT_NEED_FEATURES = (
+    "check_all_zero_sample_weights_error",
+    "check_classifier_data_not_an_array",
+    "check_classifiers_classes",
+    "check_classifiers_one_label",
+    "check_classifiers_one_label_sample_weights",
+    "check_classifiers_regression_target",
+    "check_classifiers_train",
+    "check_complex_data",
+    "check_decision_proba_consistency",
+    "check_dict_unchanged",
+    "check_dont_overwrite_parameters",
+    "check_dtype_object",
+    "check_estimators_dtypes",
+    "check_estimators_fit_returns_self",
+    "check_estimators_nan_inf",
+    "check_estimators_overwrite_params",
+    "check_estimators_pickle",
+    "check_f_contiguous_array_estimator",
+    "check_fit2d_1sample",
+    "check_fit2d_predict1d",
+    "check_fit_idempotent",
+    "check_fit_score_takes_y",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_n_features_in_after_fitting",
+    "check_non_transformer_estimators_n_iter",
+    "check_pipeline_consistency",
+    "check_positive_only_tag_during_fit",
+    "check_readonly_memmap_input",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weights_list",
+    "check_sample_weights_not_an_array",
+    "check_sample_weights_not_overwritten",
+    "check_sample_weights_pandas_series",
+    "check_sample_weights_shape",
+    "check_supervised_y_2d",
+)
+
+
+@parametrize_with_checks(
+    [BradleyTerry()], expected_failed_checks=lambda estimator: dict.fromkeys(CHECKS_THAT_NEED_FEATURES, NOT_PAIRS)
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+# Games of the American League East, 1987 (A. Agresti, Categorical Data Analysis, 2nd ed. 2002, table 10.10): wins of
+# the row's team against the column's. Coefficients and standard errors relative to Baltimore as published with the R
+# package BradleyTerry2 (H. Turner and D. Firth, Journal of Statistical Software 48(9), 2012, section 3).
+TEAMS = ["Milwaukee", "Detroit", "Toronto", "New York", "Boston", "Cleveland", "Baltimore"]
+WINS = np.array(
+    [
+        [0, 7, 9, 7, 7, 9, 11],
+        [6, 0, 7, 5, 11, 9, 9],
+        [4, 6, 0, 7, 7, 8, 12],
+        [6, 8, 6, 0, 6, 7, 10],
+        [6, 2, 6, 7, 0, 7, 12],
+        [4, 4, 5, 6, 6, 0, 6],
+        [2, 4, 1, 3, 1, 7, 0],
+    ]
+)
+COEFFICIENTS = [1.5814, 1.4364, 1.2945, 1.2476, 1.1077, 0.6839, 0]
+STANDARD_ERRORS = [0.3433, 0.3396, 0.3367, 0.3359, 0.3339, 0.3319]
+
+
+@pytest.fixture(scope="module")
+def baseball():
+    winner, loser = np.nonzero(WINS)
+    pairs = np.array(TEAMS, object)[np.column_stack([winner, loser])]
+    return pairs, WINS[winner, loser]
+
+
+def test_published_values(baseball):
+    pairs, wins = baseball
+    model = BradleyTerry(alpha=0, items=TEAMS).fit(pairs, sample_weight=wins)
+    assert model.items_.tolist() == TEAMS
+    np.testing.assert_allclose(model.scores_ - model.scores_[-1], COEFFICIENTS, atol=2e-4)
+    covariance = np.linalg.pinv(model.information_.toarray())
+    variance = covariance.diagonal()[:-1] + covariance[-1, -1] - 2 * covariance[:-1, -1]
+    np.testing.assert_allclose(np.sqrt(variance), STANDARD_ERRORS, atol=2e-4)
+    np.testing.assert_allclose(model.standard_errors(), np.sqrt(covariance.diagonal()), rtol=1e-6)
+
+
+def test_weights_are_repeats_and_order_does_not_matter(baseball):
+    pairs, wins = baseball
+    model = BradleyTerry().fit(pairs, sample_weight=wins)
+    repeated = BradleyTerry().fit(np.repeat(pairs, wins, axis=0)[::-1])
+    turned = BradleyTerry().fit(pairs[:, ::-1], np.zeros(len(pairs)), sample_weight=wins)
+    for other in (repeated, turned):
+        np.testing.assert_allclose(other.scores_, model.scores_, atol=1e-6)
+    with_zero = BradleyTerry().fit(np.vstack([pairs, [["Boston", "Detroit"]]]), sample_weight=np.append(wins, 0))
+    np.testing.assert_allclose(with_zero.scores_, model.scores_, atol=1e-12)
+
+
+def test_a_tie_is_half_a_win_each(baseball):
+    pairs, wins = baseball
+    tie = [["Boston", "Detroit"]]
+    one = BradleyTerry().fit(np.vstack([pairs, tie]), np.append(np.ones(len(pairs)), 0.5), np.append(wins, 2))
+    both = np.vstack([pairs, tie, [["Detroit", "Boston"]]])
+    other = BradleyTerry().fit(both, sample_weight=np.append(wins, [1, 1]))
+    np.testing.assert_allclose(one.scores_, other.scores_, atol=1e-6)
+
+
+def test_predictions(baseball):
+    pairs, wins = baseball
+    model = BradleyTerry().fit(pairs, sample_weight=wins)
+    score = dict(zip(model.items_, model.scores_, strict=True))
+    margin = np.array([score[first] - score[second] for first, second in pairs])
+    np.testing.assert_allclose(model.decision_function(pairs), margin)
+    np.testing.assert_allclose(model.predict_proba(pairs), np.column_stack([expit(-margin), expit(margin)]))
+    np.testing.assert_array_equal(model.predict(pairs), margin > 0)
+    assert model.score(pairs, sample_weight=wins) == pytest.approx(wins[margin > 0].sum() / wins.sum())
+    assert model.score(pairs, np.full(len(pairs), 0.5)) == 0.5
+    assert BradleyTerry().fit([[0, 1], [1, 0]]).score([[0, 1]]) == 0.5
+
+
+@pytest.mark.parametrize(
+    "labels", [[3, 1, 2], [0.5, 0.25, 1.5], ["b", "a", "c"], [("x", 1), ("x", 0), ("y", 0)], [1, "a", None.__class__]]
+)
+def test_labels_of_any_type(labels):
+    pairs = np.empty((4, 2), object)
+    for row, (first, second) in enumerate([(0, 1), (1, 2), (0, 2), (2, 0)]):
+        pairs[row, 0], pairs[row, 1] = labels[first], labels[second]
+    model = BradleyTerry().fit(pairs)
+    scores = dict(zip(model.items_.tolist(), model.scores_, strict=True))
+    expected = BradleyTerry().fit([[0, 1], [1, 2], [0, 2], [2, 0]]).scores_
+    np.testing.assert_allclose([scores[label] for label in labels], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_data_frames(baseball, frame):
+    pairs, wins = baseball
+    model = BradleyTerry().fit(frame({"winner": list(pairs[:, 0]), "loser": list(pairs[:, 1])}), sample_weight=wins)
+    assert list(model.feature_names_in_) == ["winner", "loser"]
+    np.testing.assert_allclose(model.scores_, BradleyTerry().fit(pairs, sample_weight=wins).scores_)
+
+
+def test_clone_and_pickle(baseball):
+    pairs, wins = baseball
+    model = BradleyTerry(alpha=0.3).fit(pairs, sample_weight=wins)
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.standard_errors(), model.standard_errors())
+    np.testing.assert_array_equal(clone(model).fit(pairs, sample_weight=wins).scores_, model.scores_)
+
+
+def test_grid_search_by_likelihood():
+    rng = np.random.default_rng(0)
+    scores = 0.3 * rng.standard_normal(30)
+    first = rng.integers(0, 30, 600)
+    pairs = np.column_stack([first, (first + rng.integers(1, 30, 600)) % 30])
+    y = (rng.random(600) < expit(scores[pairs[:, 0]] - scores[pairs[:, 1]])).astype(int)
+    search = GridSearchCV(BradleyTerry(items=range(30)), {"alpha": [1e-3, 10.0]}, scoring="neg_log_loss", cv=3)
+    assert search.fit(pairs, y).best_params_ == {"alpha": 10.0}  # the variance of the scores is 0.09
+
+
+def test_scores_cover_the_truth_at_the_stated_rate():
+    rng = np.random.default_rng(1)
+    scores = rng.standard_normal(200)
+    first = rng.integers(0, 200, 20_000)
+    pairs = np.column_stack([first, (first + rng.integers(1, 200, 20_000)) % 200])
+    won = rng.random(20_000) < expit(scores[pairs[:, 0]] - scores[pairs[:, 1]])
+    model = BradleyTerry(alpha=1.0).fit(pairs, won)
+    covered = np.mean(np.abs(model.scores_ - scores + scores.mean()) < 1.96 * model.standard_errors())
+    assert abs(covered - 0.95) < 4 * np.sqrt(0.05 * 0.95 / 200)  # false alarm rate: 6e-5
+
+
+def test_many_items_take_the_sampled_standard_errors():
+    rng = np.random.default_rng(2)
+    n_items = 1600
+    first = np.concatenate([np.arange(n_items), rng.integers(0, n_items, 30_000)])
+    step = np.append(np.ones(n_items, int), rng.integers(1, n_items, 30_000))
+    pairs = np.column_stack([first, (first + step) % n_items])
+    model = BradleyTerry().fit(pairs, rng.random(len(pairs)))
+    errors = model.standard_errors()
+    np.testing.assert_array_equal(errors, model.standard_errors())
+    chosen = [0, 500, 1599]
+    inverse = np.linalg.inv(model.information_.toarray())[chosen, chosen]
+    np.testing.assert_allclose(errors[chosen], np.sqrt(inverse - 1 / (0.1 * n_items)), rtol=0.05)
+
+
+def test_unconnected_items_are_named_and_finite():
+    with pytest.warns(InsufficientDataWarning, match="2 unconnected sets: 0 and 2"):
+        model = BradleyTerry().fit([[0, 1], [1, 0], [2, 3], [3, 2]])
+    np.testing.assert_allclose(model.scores_, 0, atol=1e-9)
+    assert np.isfinite(model.standard_errors()).all()
+    np.testing.assert_array_equal(model.components_, [0, 0, 1, 1])
+    with pytest.warns(InsufficientDataWarning, match="unconnected sets: 'a' and 'c'"):
+        model = BradleyTerry(items=["a", "b", "c"]).fit([["a", "b"], ["b", "a"]])
+    assert model.scores_[2] == 0
+
+
+def test_one_sided_items_are_named_and_finite():
+    with pytest.warns(
+        InsufficientDataWarning, match="1 items won or lost all their comparisons \\('a' for instance\\)"
+    ):
+        model = BradleyTerry().fit([["a", "b"], ["b", "c"], ["c", "b"]], sample_weight=[1e6, 1, 1])
+    assert np.isfinite(model.scores_).all()
+    assert np.isfinite(model.standard_errors()).all()
+    assert model.predict_proba([["a", "b"]])[0, 1] > 0.99
+    with pytest.raises(ValueError, match="alpha=0 .* 2 groups"):
+        BradleyTerry(alpha=0).fit([["a", "b"], ["b", "c"], ["c", "b"]])
+
+
+def test_too_few_iterations_are_named(baseball):
+    with pytest.warns(ConvergenceWarning, match="did not converge in 1 iterations"):
+        BradleyTerry(max_iter=1, tol=1e-9).fit(baseball[0], sample_weight=baseball[1])
+
+
+@pytest.mark.parametrize(
+    ("pairs", "y", "weight", "message"),
+    [
+        ([["a", "b"], ["c", "c"]], None, None, "row 1 of X compares 'c' with itself"),
+        ([["a", "b"], ["c", None]], None, None, r"row 1 of X names no item .*\['c', None\]"),
+        ([[0.0, 1.0], [np.nan, 1.0]], None, None, "row 1 of X names no item"),
+        ([["a", "b", "c"]], None, None, "2 columns"),
+        ([], None, None, "0 sample"),
+        ([["a", "b"]], [2], None, r"y\[0\] is 2.0"),
+        ([["a", "b"]], [np.nan], None, r"y\[0\] is nan"),
+        ([["a", "b"]], [1, 0], None, "inconsistent"),
+        ([["a", "b"]], None, [-1], "Negative values"),
+        ([["a", "b"]], None, [0], "zero"),
+    ],
+)
+def test_bad_input(pairs, y, weight, message):
+    with pytest.raises(ValueError, match=message):
+        BradleyTerry().fit(pairs, y, weight)
+
+
+def test_unknown_items():
+    with pytest.raises(ValueError, match=r"row 1 of X names an item that is not known: \['a', 'z'\]"):
+        BradleyTerry().fit([["a", "b"], ["b", "a"]]).predict([["a", "b"], ["a", "z"]])
+    with pytest.raises(ValueError, match="not known"):
+        BradleyTerry(items=["a", "b"]).fit([["a", "c"]])
