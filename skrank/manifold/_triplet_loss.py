@@ -12,7 +12,8 @@ class TripletLoss:
 
     With D the squared Euclidean distances, an answer "j is nearer to i than k" has the probability
     :math:`1 / (1 + e^{D_{ij} - D_{ik}})` (van der Maaten and Weinberger, 2012, "Stochastic triplet embedding", eq. 2),
-    so that the loss is :math:`\sum \log(1 + e^{D_{ij} - D_{ik}})`.
+    so that the loss is :math:`\sum \log(1 + e^{D_{ij} - D_{ik}})`. A ridge of alpha/2 times the sum of squared
+    coordinates is added to it.
 
     Let p be the probability that the model gives to the opposite answer, and M the sparse matrix with p added at (i, j)
     and subtracted at (i, k) for each triplet. The gradient is 2 (diag(W 1) - W) X with W = M + M'. The triplets are
@@ -25,14 +26,16 @@ class TripletLoss:
         Rows (i, j, k): j is nearer to i than k is. Indices below `n_samples`.
     n_samples : int
         Number of items.
+    alpha : float, default=0.0
+        Strength of the regularisation.
     dtype : {np.float32, np.float64}, default=np.float32
         Precision of the evaluations. Single precision halves the traffic of the memory, which is what costs.
     """
 
-    def __init__(self, triplets, n_samples, dtype=np.float32):
+    def __init__(self, triplets, n_samples, alpha=0.0, dtype=np.float32):
         triplets = np.asarray(triplets)
         n_triplets = len(triplets)
-        self.shape = (n_samples, n_samples)
+        self.alpha = alpha
         order = _order_by(triplets[:, 0], n_samples)
         self._anchor, self._near, self._far = (triplets[order, column].astype(np.int32) for column in range(3))
         counts = np.bincount(self._anchor, minlength=n_samples)
@@ -40,7 +43,7 @@ class TripletLoss:
         self._probability = np.empty(n_triplets, dtype)
         self._rows, self._columns = (
             [
-                kind((self._probability, items, starts), shape=self.shape, copy=False)
+                kind((self._probability, items, starts), shape=(n_samples, n_samples), copy=False)
                 for items in (self._near, self._far)
             ]
             for kind in (csr_array, csc_array)
@@ -52,16 +55,16 @@ class TripletLoss:
         return len(self._anchor)
 
     def value(self, X, step=1):
-        """Loss at the coordinates X (n_samples, n_components), over every `step`-th triplet."""
+        """Loss at the coordinates X (n_samples, n_components); with every `step`-th triplet, the like share of it."""
         part = slice(None, None, step)
         margin = self._margins(X, self._anchor[part], self._near[part], self._far[part])
-        return _softplus_sum(margin)
+        return _softplus_sum(margin) + 0.5 * self.alpha * float(np.sum(X**2)) * len(margin) / len(self)
 
     def value_and_gradient(self, X):
         """Loss and its gradient (n_samples, n_components) at the coordinates X."""
         X = np.asarray(X, self._probability.dtype)
         margin = self._margins(X, self._anchor, self._near, self._far, out=self._probability)
-        value = _softplus_sum(margin)
+        value = _softplus_sum(margin) + 0.5 * self.alpha * float(np.sum(X**2))
         for part in _chunks(len(margin)):
             p = margin[part]
             p *= 0.5
@@ -70,7 +73,7 @@ class TripletLoss:
             p *= 0.5
         homogeneous = np.column_stack([X, np.ones(len(X), X.dtype)])
         product = self._product(homogeneous, far_sign=-1)
-        return value, 2 * (product[:, -1:] * X - product[:, :-1])
+        return value, 2 * (product[:, -1:] * X - product[:, :-1]) + X.dtype.type(self.alpha) * X
 
     def curvature_blocks(self, X):
         """Fisher information of each item's coordinates when the others stand still: (n_samples, d, d).
@@ -98,7 +101,7 @@ class TripletLoss:
         blocks[:, upper[0], upper[1]] += moments[:, n_components + 1 :]
         strict = upper[0] != upper[1]
         blocks[:, upper[1][strict], upper[0][strict]] = blocks[:, upper[0][strict], upper[1][strict]]
-        return 4 * blocks
+        return 4 * blocks + self.alpha * np.eye(n_components)
 
     def signed_counts(self, X):
         """(C + C') X, where C adds 1/2 at (i, j) and subtracts it at (i, k) for each triplet.

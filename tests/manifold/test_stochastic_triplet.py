@@ -188,6 +188,17 @@ def test_answers_that_are_pure_noise():
     assert model.loss_ <= 4000 * np.log(2)
 
 
+def test_regularisation_shrinks_and_predicts_better_from_few_answers():
+    triplets, X = make_triplets(n_samples=60, n_triplets=20_600, n_components=3, noise="logistic", random_state=0)
+    few, others = triplets[:600], triplets[600:]
+    plain, regularised = (
+        StochasticTripletEmbedding(3, n_samples=60, alpha=alpha, max_iter=1000, random_state=0).fit(few)
+        for alpha in (0.0, 1.0)
+    )
+    assert np.linalg.norm(regularised.embedding_) < np.linalg.norm(plain.embedding_)
+    assert regularised.score(others) > plain.score(others)
+
+
 def test_unseen_items_are_named():
     triplets, _ = make_triplets(n_samples=20, n_triplets=4000, noise="logistic", random_state=0)
     with pytest.warns(InsufficientDataWarning, match="2 items occur in no triplet, such as item 20"):

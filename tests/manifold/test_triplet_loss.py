@@ -26,9 +26,9 @@ def brute_force_loss(triplets, X):
 def test_loss_and_gradient_against_brute_force(n_components):
     _, triplets = random_answers(8, 60, n_components, seed=0)
     X = np.random.default_rng(1).standard_normal((8, n_components))
-    value, gradient = TripletLoss(triplets, 8, np.float64).value_and_gradient(X)
+    value, gradient = TripletLoss(triplets, 8, dtype=np.float64).value_and_gradient(X)
     assert value == pytest.approx(brute_force_loss(triplets, X), rel=1e-12)
-    assert TripletLoss(triplets, 8, np.float64).value(X) == pytest.approx(value, rel=1e-12)
+    assert TripletLoss(triplets, 8, dtype=np.float64).value(X) == pytest.approx(value, rel=1e-12)
     numeric = approx_fprime(X.ravel(), lambda x: brute_force_loss(triplets, x.reshape(X.shape)), 1e-7)
     np.testing.assert_allclose(gradient.ravel(), numeric, atol=1e-4)
 
@@ -37,23 +37,35 @@ def test_single_precision_agrees_over_several_chunks():
     rng = np.random.default_rng(0)
     triplets = np.argsort(rng.random((3 * _CHUNK + 5, 12)), axis=1)[:, :3]
     X = rng.standard_normal((12, 3))
-    value, gradient = TripletLoss(triplets, 12, np.float64).value_and_gradient(X)
+    value, gradient = TripletLoss(triplets, 12, dtype=np.float64).value_and_gradient(X)
     assert value == pytest.approx(brute_force_loss(triplets, X), rel=1e-12)
-    single, single_gradient = TripletLoss(triplets, 12, np.float32).value_and_gradient(X)
+    single, single_gradient = TripletLoss(triplets, 12, dtype=np.float32).value_and_gradient(X)
     assert single == pytest.approx(value, rel=1e-6)
     np.testing.assert_allclose(single_gradient, gradient, atol=1e-5 * np.abs(gradient).max())
 
 
 def test_extreme_distances_stay_finite():
-    value, gradient = TripletLoss(np.array([[0, 1, 2]]), 3, np.float32).value_and_gradient([[0.0], [1e4], [0.0]])
+    value, gradient = TripletLoss(np.array([[0, 1, 2]]), 3, dtype=np.float32).value_and_gradient([[0.0], [1e4], [0.0]])
     assert value == pytest.approx(1e8)
     assert np.isfinite(gradient).all()
 
 
+def test_regularisation_adds_its_squares():
+    X, triplets = random_answers(8, 60, 2, seed=0)
+    plain, regularised = (TripletLoss(triplets, 8, alpha, np.float64) for alpha in (0.0, 0.7))
+    value, gradient = plain.value_and_gradient(X)
+    other_value, other_gradient = regularised.value_and_gradient(X)
+    assert other_value == pytest.approx(value + 0.35 * (X**2).sum())
+    assert regularised.value(X) == pytest.approx(other_value)
+    np.testing.assert_allclose(other_gradient, gradient + 0.7 * X)
+    difference = regularised.curvature_blocks(X) - plain.curvature_blocks(X)
+    np.testing.assert_allclose(difference, np.broadcast_to(0.7 * np.eye(2), (8, 2, 2)), atol=1e-12)
+
+
 def test_order_of_the_triplets_does_not_matter():
     X, triplets = random_answers(9, 100, 2, seed=3)
-    value, gradient = TripletLoss(triplets, 9, np.float64).value_and_gradient(X)
-    other_value, other_gradient = TripletLoss(triplets[::-1], 9, np.float64).value_and_gradient(X)
+    value, gradient = TripletLoss(triplets, 9, dtype=np.float64).value_and_gradient(X)
+    other_value, other_gradient = TripletLoss(triplets[::-1], 9, dtype=np.float64).value_and_gradient(X)
     assert value == pytest.approx(other_value)
     np.testing.assert_allclose(gradient, other_gradient, atol=1e-12)
 
@@ -67,7 +79,7 @@ def test_curvature_blocks_against_sums_over_triplets(n_components):
         p = 1 / (1 + np.exp(D[i, j] - D[i, k]))
         for a, b in ((i, j), (i, k), (j, i), (k, i)):
             expected[a] += 4 * p * (1 - p) * np.outer(X[a] - X[b], X[a] - X[b])
-    np.testing.assert_allclose(TripletLoss(triplets, 7, np.float64).curvature_blocks(X), expected, atol=1e-10)
+    np.testing.assert_allclose(TripletLoss(triplets, 7, dtype=np.float64).curvature_blocks(X), expected, atol=1e-10)
 
 
 def test_signed_counts_against_the_dense_matrix():
@@ -76,7 +88,7 @@ def test_signed_counts_against_the_dense_matrix():
     for i, j, k in triplets:
         counts[i, j] += 0.5
         counts[i, k] -= 0.5
-    np.testing.assert_allclose(TripletLoss(triplets, 7, np.float64).signed_counts(np.eye(7)), counts + counts.T)
+    np.testing.assert_allclose(TripletLoss(triplets, 7, dtype=np.float64).signed_counts(np.eye(7)), counts + counts.T)
 
 
 @pytest.mark.parametrize("init", ["spectral", "random"])
