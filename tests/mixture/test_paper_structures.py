@@ -279,3 +279,16 @@ def test_block_test_function_isolates_and_orders_one_component(dispersion):
 
 def test_ordering_probabilities_follow_the_center():
     assert ordering_probabilities(np.array([2, 0, 1]), 0.5, [0, 2]) == pytest.approx([1 / 3, 2 / 3])
+
+
+def test_pairs_and_blocks_together_isolate_one_of_several_components():
+    """Lemmas 6 and 8: a pair annihilates the component of another dispersion, blocks those of the same one."""
+    centers = np.array([[0, 1, 2, 3, 4, 5], [0, 1, 3, 2, 4, 5], [1, 0, 4, 5, 2, 3]])
+    dispersions = np.array([0.4, 0.4, 0.7])
+    blocks = isolating_blocks(centers[:2], 0)
+    assert blocks == [[2, 3]]
+    Z = tensor_product([pair_annihilator(0.7, True), block_test_function(centers[:2], 0.4, blocks, 0)])
+    structure = [[0, 1], *blocks]
+    products = [block_tensor(c, phi, structure).ravel() @ Z for c, phi in zip(centers, dispersions, strict=True)]
+    assert abs(products[0]) > 1e-2
+    assert products[1:] == pytest.approx([0, 0], abs=1e-15)
