@@ -15,6 +15,7 @@ from skrank._rankings import aggregate, check_rankings, check_weights
 from skrank.mixture._description import description_length
 from skrank.mixture._diagnostics import n_samples_required, problems
 from skrank.mixture._expectation_maximization import Mixture, expectation
+from skrank.mixture._fit import fit_auto, fit_fixed
 from skrank.mixture._goodness_of_fit import goodness_of_fit, sample_mixture
 from skrank.mixture._pair_signs import PairSigns
 from skrank.mixture._peel import SearchOptions, subsample
@@ -29,14 +30,15 @@ MISSING_REMEDY = (
 class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, metaclass=ABCMeta):
     """Base class of mixtures of Mallows models.
 
-    A subclass has the parameters `n_components`, `max_components`, `min_weight`, `max_iter`, `tol`, `subsample`,
-    `random_state` and `n_jobs`, and a method ``_fit_data(data, rng, options, progress)`` that returns a `Fit` and the
-    (part of the) data that it searched on.
+    A subclass has the parameters `n_components`, `max_components`, `criterion`, `min_weight`, `max_iter`, `tol`,
+    `subsample`, `random_state` and `n_jobs`, and a method ``_fit_data(data, rng, options, progress)`` that names its
+    starts to `_search`.
     """
 
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "max_components": [Interval(Integral, 1, None, closed="left")],
+        "criterion": [StrOptions({"mdl", "split"})],
         "min_weight": [Interval(Real, 0, 0.5, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -47,7 +49,20 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
     @abstractmethod
     def _fit_data(self, data, rng, options, progress):
-        """Fit the weighted table of distinct rankings."""
+        """Fit the weighted table of distinct rankings: a `Fit` and the (part of the) data it was searched on."""
+
+    def _search(self, data, inits, rng, options, progress, n_init=1, with_polish=True):
+        """Fit from the given starts; see `fit_fixed` and `fit_auto`."""
+        settings = {
+            "n_init": n_init,
+            "with_polish": with_polish,
+            "max_rows": self.subsample,
+            "n_jobs": self.n_jobs,
+            "progress": progress,
+        }
+        if self.n_components == "auto":
+            return fit_auto(data, self.max_components, self.criterion, inits, rng, options, **settings)
+        return fit_fixed(data, self.n_components, inits, rng, options, **settings)
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)

@@ -7,7 +7,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skrank._rankings import check_rankings
 from skrank.mixture._base import BaseMallowsMixture
-from skrank.mixture._fit import fit_auto, fit_fixed
 
 INITS = ("peel", "kmeans", "random")
 
@@ -126,7 +125,6 @@ class MallowsMixture(BaseMallowsMixture):
 
     _parameter_constraints: dict = {
         **BaseMallowsMixture._parameter_constraints,
-        "criterion": [StrOptions({"mdl", "split"})],
         "init": [StrOptions(set(INITS)), "array-like", tuple],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "polish": ["boolean"],
@@ -163,16 +161,7 @@ class MallowsMixture(BaseMallowsMixture):
 
     def _fit_data(self, data, rng, options, progress):
         inits = _checked_inits(self.init, self.n_components, data.n_items)
-        search = {
-            "n_init": self.n_init,
-            "with_polish": self.polish,
-            "max_rows": self.subsample,
-            "n_jobs": self.n_jobs,
-            "progress": progress,
-        }
-        if self.n_components == "auto":
-            return fit_auto(data, self.max_components, self.criterion, inits, rng, options, **search)
-        return fit_fixed(data, self.n_components, inits, rng, options, **search)
+        return self._search(data, inits, rng, options, progress, self.n_init, self.polish)
 
 
 def _checked_inits(init, n_components, n_items):

@@ -6,11 +6,10 @@ from itertools import pairwise
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from skrank.exceptions import SeparationWarning
 from skrank.mixture._base import BaseMallowsMixture
-from skrank.mixture._fit import fit_auto, fit_fixed
 from skrank.mixture._moment_weights import moment_weights
 from skrank.mixture._selection_of_atoms import separated_start
 
@@ -141,7 +140,6 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
         **BaseMallowsMixture._parameter_constraints,
         "separation": [Interval(Real, 0, 1, closed="both")],
         "max_prefix": [Interval(Integral, 2, None, closed="left")],
-        "criterion": [StrOptions({"mdl", "split"})],
         "exchange": ["boolean"],
     }
 
@@ -179,16 +177,7 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
 
     def _fit_data(self, data, rng, options, progress):
         inits = [partial(separated_start, options=options, max_prefix=self.max_prefix)]
-        search = {
-            "n_init": 1,
-            "with_polish": True,
-            "max_rows": self.subsample,
-            "n_jobs": self.n_jobs,
-            "progress": progress,
-        }
-        if self.n_components == "auto":
-            return fit_auto(data, self.max_components, self.criterion, inits, rng, options, **search)
-        return fit_fixed(data, self.n_components, inits, rng, options, **search)
+        return self._search(data, inits, rng, options, progress)
 
     def _set_mixture(self, data, mixture):
         super()._set_mixture(data, mixture)
