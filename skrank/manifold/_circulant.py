@@ -2,7 +2,7 @@
 
 The items stand in one random order, positions 0, ..., n - 1, and position t is compared with position t + s (mod n) for
 a few random shifts s. So every item takes part in exactly two comparisons a shift, the comparison graph is connected
-(shift 1 is always among them), and every pass over the answers is a walk along contiguous slices: no gather, no
+(one shift is coprime with n), and every pass over the answers is a walk along contiguous slices: no gather, no
 scatter. Only each item's number of wins is kept, because the Bradley-Terry likelihood needs nothing else.
 """
 
@@ -18,24 +18,28 @@ def largest_n_shifts(n_positions):
     return (n_positions - 1) // 2
 
 
-def draw_shifts(n_positions, n_shifts, random_state):
-    """Distinct shifts in 1, ..., (n_positions - 1) // 2, of which 1 is the first.
+def draw_shifts(n_positions, n_shifts, random_state, exclude=()):
+    """Distinct shifts in 1, ..., (n_positions - 1) // 2, the first of which connects all positions by itself.
 
     Parameters
     ----------
     n_positions : int
         Number of positions, at least 3.
     n_shifts : int
-        Number of shifts, between 1 and `largest_n_shifts(n_positions)`.
+        Number of shifts, at least 1; with those excluded at most `largest_n_shifts(n_positions)`.
     random_state : RandomState instance
         Draws the shifts.
+    exclude : array-like of int, default=()
+        Shifts that are taken already.
 
     Returns
     -------
     shifts : ndarray of shape (n_shifts,)
     """
-    others = random_state.permutation(largest_n_shifts(n_positions) - 1)[: n_shifts - 1] + 2
-    return np.concatenate([[1], others]).astype(np.intp)
+    free = np.setdiff1d(np.arange(1, largest_n_shifts(n_positions) + 1), exclude, assume_unique=True)
+    first = np.argmax(np.gcd(free, n_positions) == 1)
+    others = random_state.permutation(np.delete(free, first))[: n_shifts - 1]
+    return np.concatenate([free[[first]], others]).astype(np.intp)
 
 
 def slices(n_positions):
@@ -112,8 +116,8 @@ class CirculantDesign:
     shifts: np.ndarray
 
     @classmethod
-    def draw(cls, n_positions, n_shifts, random_state):
-        return cls(n_positions, draw_shifts(n_positions, n_shifts, random_state))
+    def draw(cls, n_positions, n_shifts, random_state, exclude=()):
+        return cls(n_positions, draw_shifts(n_positions, n_shifts, random_state, exclude))
 
     @property
     def n_comparisons(self):

@@ -88,7 +88,7 @@ def _relative_variance(points, blocks):
     return variance / max(spread, np.finfo(float).tiny)
 
 
-def maximize_joint_likelihood(points, landmarks, gradients, max_iter=30, memory=3, rtol=0.02, track=None):
+def maximize_joint_likelihood(points, landmarks, gradients, max_iter=30, memory=3, rtol=0.01, track=None):
     """Coordinates that maximise the likelihood of all answers.
 
     Parameters
@@ -103,7 +103,7 @@ def maximize_joint_likelihood(points, landmarks, gradients, max_iter=30, memory=
         Largest number of iterations; each is one pass over the answers.
     memory : int, default=3
         Number of former steps that Anderson mixing combines.
-    rtol : float, default=0.02
+    rtol : float, default=0.01
         Stop when an iteration lowers chi-squared by less than this share.
     track : callable, default=None
         Wraps the iterable of iterations, for progress.

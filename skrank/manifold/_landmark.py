@@ -62,7 +62,7 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
         Share of the questions that is about landmarks with `refine="ste"`.
     tol : float, default=0.02
         The scores of a landmark are accepted when the root mean square of their remaining change is below this share of
-        a standard error.
+        a standard error; ten times as much where they are only the start of a refinement.
     max_iter : int, default=30
         Largest number of passes over the answers in each ranking and in the refinement (ten times as many with
         `refine="ste"`, whose line searches are short steps).
@@ -129,8 +129,9 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
     X may be anything that the oracle understands: features, or one column of identifiers. It keeps its dtype.
 
     `transform` gives a row that was fitted its place in `embedding_`. A new row is compared, from each landmark, with
-    as many embedded items as an embedded item was, and placed by maximum a posteriori; which items depends on
-    `random_state` alone, so a row's place does not depend on the rows that come with it.
+    as many embedded items as an embedded item was (in the pilot and after it), and placed by maximum a posteriori.
+    Which items these are depends on `random_state` alone, so a row's place does not depend on the rows that come with
+    it.
 
     References
     ----------
@@ -236,12 +237,12 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
         if landmarks is not None:
             landmarks = position[inverse[landmarks]]
         n_landmarks = resolve_n_landmarks(self.n_landmarks, landmarks, len(items), self.n_components)
-        pilot = landmarks is None and self.landmarks == "maxmin" and n_landmarks < len(items)
+        needs_pilot = landmarks is None and self.landmarks == "maxmin" and n_landmarks < len(items)
         budget = plan_budget(
             len(items),
             n_landmarks,
             self.n_comparisons,
-            pilot,
+            needs_pilot,
             self.warm_start_share if self.refine == "ste" else 1.0,
         )
         context = self._init_callback_context(max_subtasks=1 + 2 * (budget.pilot > 0) + (self.refine is not None))
@@ -249,17 +250,17 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
         oracle = EuclideanOracle() if self.oracle is None else self.oracle
         oracle = oracle.bind(items) if hasattr(oracle, "bind") else oracle
         options = {"alpha": self.alpha, "tol": self.tol, "n_jobs": self.n_jobs}
-        n_queries = 0
+        pilot = None
         with threadpool_limits(limits=1, user_api="blas"):
             if budget.pilot:
                 design = draw_design(self.design, len(items), budget.pilot, random_state)
                 track = partial(_track, self, context, "pilot: ")
-                landmarks, n_queries = pilot_landmarks(
+                landmarks, pilot = pilot_landmarks(
                     oracle, items, n_landmarks, design, self.n_components, random_state, track=track, **options
                 )
             elif landmarks is None:
                 landmarks = random_state.permutation(len(items))[:n_landmarks]
-            design = draw_design(self.design, len(items), budget.ranking, random_state)
+            design = draw_design(self.design, len(items), budget.ranking, random_state, pilot)
             fit = embed_landmarks(
                 oracle,
                 items,
@@ -267,6 +268,7 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
                 design,
                 self.n_components,
                 refine=self.refine,
+                pilot=pilot,
                 max_iter=self.max_iter,
                 n_triplets=budget.n_triplets,
                 random_state=random_state,
@@ -274,7 +276,6 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
                 **options,
             )
         self._index, self._position, self._items, self._landmarks = index, position, items, landmarks
-        self._panel = _draw_panel(len(items), landmarks, round(design.mean_degree), random_state)
         self._points = principal_axes(fit.points.astype(np.float64))
         self.oracle_ = oracle
         rows = position[inverse]
@@ -283,7 +284,12 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
         self.landmark_scores_ = fit.ranked.scores[rows]
         self.shifts_ = fit.geometry.shifts
         self.landmark_distances_ = fit.geometry.distances
-        self.n_queries_ = n_queries + fit.ranked.n_queries + budget.n_triplets
+        self.n_queries_ = fit.ranked.n_queries + budget.n_triplets
+        n_answers = design.mean_degree
+        if pilot is not None:
+            self.n_queries_ += pilot.n_queries
+            n_answers += pilot.design.mean_degree
+        self._panel = _draw_panel(len(items), landmarks, round(n_answers), random_state)
         self.n_iter_ = fit.n_iter
         self.residual_ = fit.residual
         self.expected_error_ = fit.expected_error

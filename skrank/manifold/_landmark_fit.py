@@ -1,6 +1,6 @@
 """The fit of landmark ordinal embedding, from a bound oracle to coordinates."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
@@ -16,6 +16,7 @@ from skrank.manifold._stochastic_triplet import fit_triplets
 RELIABLE_DEGREE = 30  # answers an item and landmark below which the scores are not to be trusted
 _PILOT_SHARE = 0.1
 _PILOT_MAX_ITER = 8
+_COARSE = 10
 
 
 def _no_tracking(iterable, name, length):
@@ -72,14 +73,13 @@ def plan_budget(n_items, n_landmarks, n_comparisons, pilot, landmark_share=1.0):
             f"landmarks; {int(np.ceil(a_shift / landmark_share))} are the least, and about "
             f"{int(np.ceil(RELIABLE_DEGREE / 2 * a_shift / landmark_share))} are reliable"
         )
-    n_pilot = min(max(2, round(_PILOT_SHARE * affordable)), most) if pilot else 0
+    n_pilot = max(2, round(_PILOT_SHARE * min(affordable, most))) if pilot else 0
     ranking = affordable - n_pilot
     if automatic:
-        least = RELIABLE_DEGREE // 2 if landmark_share == 1 else 1
-        ranking = max(ranking, least)
-    elif ranking < n_pilot:  # a pilot would take more than it gives
-        n_pilot, ranking = 0, affordable
-    ranking = min(ranking, most)
+        ranking = max(ranking, RELIABLE_DEGREE // 2 if landmark_share == 1 else 1)
+    if min(ranking, most - n_pilot) < n_pilot:  # a pilot would take more than it gives
+        n_pilot, ranking = 0, max(ranking, affordable)
+    ranking = min(ranking, most - n_pilot)
     rest = max(0, total - (n_pilot + ranking) * a_shift) if landmark_share < 1 else 0
     return Budget(n_pilot, ranking, rest)
 
@@ -90,7 +90,11 @@ class RankedLandmarks:
 
     Attributes
     ----------
-    scores : ndarray of shape (n_items, n_landmarks), float32
+    landmarks : ndarray of shape (n_landmarks,)
+        Indices of the landmarks among the items.
+    design : CirculantDesign or IndependentDesign
+        Which comparisons were made.
+    scores : ndarray of shape (n_items, n_landmarks), float32, or None
         Squared distances up to a shift of each column; 0 for a landmark itself.
     nets : list of ndarray of shape (n_items - 1,)
         Wins minus half the number of comparisons of the other items, doubled so as to be integers.
@@ -98,15 +102,19 @@ class RankedLandmarks:
         For how many landmarks an item neither won nor lost all of its comparisons.
     converged : bool
         Whether every landmark's scores converged.
-    n_queries : int
-        Number of questions asked.
     """
 
-    scores: np.ndarray
+    landmarks: np.ndarray
+    design: CirculantDesign | IndependentDesign
+    scores: np.ndarray | None
     nets: list
     n_informative: np.ndarray
     converged: bool
-    n_queries: int
+
+    @property
+    def n_queries(self):
+        """Number of questions asked."""
+        return self.design.n_comparisons * len(self.landmarks)
 
 
 def _rank_landmark(oracle, items, landmark, number, design, alpha, tol, max_iter):
@@ -151,7 +159,7 @@ def rank_landmarks(oracle, items, landmarks, design, alpha, tol, max_iter, n_job
         n_informative[landmark] -= 1
         nets.append(net)
         all_converged &= converged
-    return RankedLandmarks(scores, nets, n_informative, all_converged, design.n_comparisons * len(landmarks))
+    return RankedLandmarks(landmarks, design, scores, nets, n_informative, all_converged)
 
 
 def _scaled_gradient(points, landmark, number, net, design):
@@ -162,15 +170,18 @@ def _scaled_gradient(points, landmark, number, net, design):
 class _Gradients:
     """Iterates over the gradients of all landmarks at some points: one task a landmark, in order."""
 
-    landmarks: np.ndarray
-    nets: list
-    design: object
+    rankings: list
     n_jobs: int | None
+
+    @property
+    def landmarks(self):
+        return np.concatenate([ranked.landmarks for ranked in self.rankings])
 
     def __call__(self, points):
         return Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(_scaled_gradient)(points, landmark, number, net, self.design)
-            for number, (landmark, net) in enumerate(zip(self.landmarks, self.nets, strict=True))
+            delayed(_scaled_gradient)(points, landmark, number, net, ranked.design)
+            for ranked in self.rankings
+            for number, (landmark, net) in enumerate(zip(ranked.landmarks, ranked.nets, strict=True))
         )
 
 
@@ -221,6 +232,7 @@ def embed_landmarks(
     n_components,
     *,
     refine="mle",
+    pilot=None,
     alpha=0.1,
     tol=0.02,
     max_iter=30,
@@ -231,17 +243,21 @@ def embed_landmarks(
 ):
     """Landmark ordinal embedding for given landmarks and a given design, optionally refined.
 
+    The answers of a pilot, a RankedLandmarks, are used again where all answers are fitted together.
+
     Returns
     -------
     fit : LandmarkFit
     """
-    ranked = rank_landmarks(oracle, items, landmarks, design, alpha, tol, max_iter, n_jobs, track)
+    # what is only the start of a refinement need not be exact
+    scores_tol = tol if refine is None else _COARSE * tol
+    ranked = rank_landmarks(oracle, items, landmarks, design, alpha, scores_tol, max_iter, n_jobs, track)
     W = ranked.scores[landmarks].astype(float)
     np.fill_diagonal(W, 0.0)
     geometry = landmark_geometry(W, n_components)
     points = geometry.place(ranked.scores)
     points[landmarks] = geometry.points
-    gradients = _Gradients(landmarks, ranked.nets, design, n_jobs)
+    gradients = _Gradients([pilot, ranked] if pilot is not None and refine == "mle" else [ranked], n_jobs)
     n_iter, converged = 1, True
     if refine == "mle":
 
@@ -249,7 +265,7 @@ def embed_landmarks(
             return track(iterable, "maximize likelihood", max_iter)
 
         points, chi2, variance, n_iter, converged = maximize_joint_likelihood(
-            points.T, landmarks, gradients, max_iter, track=track_iterations
+            points.T, gradients.landmarks, gradients, max_iter, track=track_iterations
         )
         points = points.T
     else:
@@ -258,9 +274,10 @@ def embed_landmarks(
                 oracle, items, points, n_triplets, 10 * max_iter, random_state, track
             )
         contiguous = np.ascontiguousarray(points.T, np.float32)
-        chi2, variance = goodness_of_fit(contiguous, landmarks, gradients)
-    # of the answers that place an item, n_components of n_landmarks scores are used up by its coordinates
-    dispersion = chi2 * len(landmarks) / (len(landmarks) - n_components)
+        chi2, variance = goodness_of_fit(contiguous, gradients.landmarks, gradients)
+    # of the scores that all landmarks give an item, its coordinates use up n_components
+    n_scores = len(gradients.landmarks)
+    dispersion = chi2 * n_scores / (n_scores - n_components)
     squared_norms = np.sum((points - points.mean(axis=0)) ** 2, axis=1, dtype=float)
     undetermined = squared_norms[ranked.n_informative <= n_components].sum() / squared_norms.sum()
     axes = np.linalg.eigvalsh(np.atleast_2d(np.cov(points[landmarks].T)))
@@ -305,10 +322,11 @@ def random_triplets(n_items, n_triplets, random_state):
     return i, j, k
 
 
-def draw_design(design, n_items, n_shifts, random_state):
-    """The comparisons of every landmark: `n_shifts` shifts, or as many independent pairs."""
+def draw_design(design, n_items, n_shifts, random_state, pilot=None):
+    """The comparisons of every landmark: `n_shifts` shifts, none of them a pilot's, or as many independent pairs."""
     if design == "circulant":
-        return CirculantDesign.draw(n_items - 1, n_shifts, random_state)
+        exclude = () if pilot is None else pilot.design.shifts
+        return CirculantDesign.draw(n_items - 1, n_shifts, random_state, exclude)
     return IndependentDesign.draw(n_items - 1, n_shifts * (n_items - 1), random_state)
 
 
@@ -318,10 +336,11 @@ def pilot_landmarks(oracle, items, n_landmarks, design, n_components, random_sta
     Returns
     -------
     landmarks : ndarray of shape (n_landmarks,)
-    n_queries : int
+    pilot : RankedLandmarks
+        The answers about the random landmarks, without their scores.
     """
     landmarks = random_state.permutation(len(items))[:n_landmarks]
     pilot = embed_landmarks(
         oracle, items, landmarks, design, n_components, refine="mle", max_iter=_PILOT_MAX_ITER, **options
     )
-    return farthest_points(pilot.points, n_landmarks, random_state), pilot.ranked.n_queries
+    return farthest_points(pilot.points, n_landmarks, random_state), replace(pilot.ranked, scores=None)

@@ -28,6 +28,16 @@ def test_every_pair_is_compared_at_most_once_and_all_items_equally_often(n_posit
         assert np.linalg.eigvalsh(laplacian)[1] > 1e-9  # connected
 
 
+@pytest.mark.parametrize("n_positions", [9, 10, 30, 49, 50])
+def test_two_designs_share_no_pair_and_are_both_connected(n_positions):
+    first = draw_shifts(n_positions, 2, np.random.RandomState(0))
+    second = draw_shifts(n_positions, largest_n_shifts(n_positions) - 2, np.random.RandomState(1), exclude=first)
+    assert sorted([*first, *second]) == list(range(1, largest_n_shifts(n_positions) + 1))
+    for shifts in (first, second):
+        B = incidence(n_positions, shifts)
+        assert np.linalg.eigvalsh(B.T @ B)[1] > 1e-9
+
+
 def test_the_largest_number_of_shifts_is_all_pairs_of_an_odd_number():
     assert 51 * largest_n_shifts(51) == 51 * 50 // 2
 
