@@ -275,8 +275,8 @@ def _check_pairs(estimator, X, reset):
         raise ValueError(f"Found array with 0 sample(s) (shape={table.shape}) while a minimum of 1 is required.")
     if table.shape[1] != 2:
         raise ValueError(
-            f"X must have 2 columns, the items of each comparison; got {table.shape[1]} feature(s) (shape={table.shape}) "
-            "while a minimum of 2 is required."
+            "X must have 2 columns, the items of each comparison; got "
+            f"{table.shape[1]} feature(s) (shape={table.shape}) while a minimum of 2 is required."
         )
     _check_n_features(estimator, table, reset=reset)
     return table

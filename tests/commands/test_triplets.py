@@ -1,0 +1,129 @@
+"""`python -m skrank triplets`: what it reads, what it refuses, and that its figures are right."""
+
+import csv
+import gzip
+import re
+
+import numpy as np
+import pytest
+
+from skrank.__main__ import main
+from skrank._commands.triplets import _read
+from skrank.datasets import make_triplets
+
+TRIPLETS, _ = make_triplets(n_samples=12, n_triplets=600, noise="logistic", random_state=0)
+HEADER = "anchor,near,far\n"
+ROWS = "".join(f"{i},{j},{k}\n" for i, j, k in TRIPLETS)
+
+
+@pytest.fixture
+def run(tmp_path, capsys):
+    """Write a file, run the command on it, and return exit code, output and errors."""
+
+    def run(text, *options):
+        path = tmp_path / "answers.csv"
+        path.write_text(text, encoding="utf-8")
+        code = main(["triplets", str(path), *options])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err.replace(str(path), path.name)
+
+    return run
+
+
+def test_without_a_file_it_reports_on_generated_answers(capsys):
+    assert main(["triplets"]) == 0
+    text = capsys.readouterr().out
+    assert "10000 answers to 9897 different questions about 100 items." in " ".join(text.split())
+    assert float(re.search(r"generated from is\s+(0\.\d+)", text)[1]) < 0.03
+    held_out = {int(row[0]): float(row[1]) for row in re.findall(r"^ +(\d)  +\d+\.\d % +(\d+\.\d) %", text, re.M)}
+    assert sorted(held_out) == [1, 2, 3, 5]
+    assert held_out[2] > held_out[1] + 4
+    assert max(map(len, text.splitlines())) <= 104
+
+
+def test_output_and_options(run, tmp_path):
+    path = tmp_path / "coordinates.csv"
+    code, text, error = run(
+        HEADER + ROWS, "--components", "4", "--output", str(path), "--held-out", "0.5", "--alpha", "2"
+    )
+    assert (code, error) == (0, "")
+    assert "Embedding of all answers in 4 components" in text
+    assert "alpha = 2" in text
+    with open(path, encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["item", "x0", "x1", "x2", "x3"]
+    assert [row[0] for row in rows[1:]] == [str(item) for item in range(12)]
+    assert np.array([row[1:] for row in rows[1:]], float).shape == (12, 4)
+
+
+def test_all_formats_are_read_alike(tmp_path):
+    left = np.random.default_rng(0).random(600) < 0.5
+    asked = np.where(left[:, None], TRIPLETS, TRIPLETS[:, [0, 2, 1]])
+    texts = [
+        ROWS,
+        HEADER + ROWS,
+        HEADER.replace(",", ";") + ROWS.replace(",", ";"),
+        "a,b,c,answer\n" + "".join(f"{i},{j},{k},{y}\n" for (i, j, k), y in zip(asked, left, strict=True)),
+        "".join(f"{i},{j},{k},{int(y)}\n" for (i, j, k), y in zip(asked, left, strict=True)),
+        "".join(f"{i},{j},{k},{1 if y else -1}\n" for (i, j, k), y in zip(asked, left, strict=True)),
+    ]
+    for number, text in enumerate(texts):
+        path = tmp_path / f"{number}.csv.gz"
+        path.write_bytes(gzip.compress(text.encode()))
+        record = _read(str(path))
+        np.testing.assert_array_equal(record.triplets, TRIPLETS)
+        assert record.items == [str(item) for item in range(12)]
+
+
+def test_names_are_sorted_as_text(tmp_path):
+    path = tmp_path / "names.csv"
+    path.write_text('anchor,near,far\n"ten, or so",a,9\na,9,"ten, or so"\n')
+    record = _read(str(path))
+    assert record.items == ["9", "a", "ten, or so"]
+    np.testing.assert_array_equal(record.triplets, [[2, 1, 0], [1, 0, 2]])
+
+
+def test_repeated_questions_are_never_split(run):
+    code, text, _ = run("0,1,2\n" * 10 + "0,2,1\n" * 5 + ROWS)
+    assert code == 0
+    assert "questions were answered more than once" in text
+
+
+def test_warnings_are_printed(run):
+    code, text, _ = run("0,1,2\n0,3,4\n1,2,3\n1,0,4\n2,0,1\n3,1,2\n", "--components", "3")
+    assert code == 0
+    assert "Warning: 6 answers are fewer than the 15 coordinates" in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 1: the file is empty"),
+        ("anchor,near\n0,1\n", "line 1: 2 columns, but 3"),
+        ("anchor,near,far\n", "line 1: no answers"),
+        ("anchor,near,far\n0,1,2\n0,1\n", "line 3: 2 cells, but the first line has 3"),
+        ("anchor,near,far\n0,1,2\n0,,2\n", "line 3: the near is empty"),
+        ("0,1,2\n3,3,1\n", "line 2: the three items of a triplet must differ, but are 3, 3, 1"),
+        ("0,1,2,1\n0,2,1,maybe\n", "line 2: the response 'maybe' is neither"),
+        ("0,1,2,5\n0,2,1,0\n", "line 2: a response of 0 among counts is undecided"),
+        ('anchor,near,far\n0,"1,2\n', "line 2: unexpected end of data"),
+        ("0,1,2\n0,2,1\n", "there is nothing to hold out"),
+    ],
+)
+def test_bad_files_name_the_line(run, text, message):
+    code, out, error = run(text)
+    assert (code, out) == (2, "")
+    assert message in error
+    assert error.startswith("python -m skrank triplets: ")
+
+
+@pytest.mark.parametrize("option", [("--components", "0"), ("--alpha", "-1"), ("--held-out", "1"), ("--alpha", "x")])
+def test_bad_options(run, option, capsys):
+    with pytest.raises(SystemExit):
+        run(ROWS, *option)
+    assert f"argument {option[0]}: must be " in capsys.readouterr().err
+
+
+def test_a_missing_file(capsys):
+    assert main(["triplets", "no such file.csv"]) == 2
+    assert "no such file.csv" in capsys.readouterr().err
