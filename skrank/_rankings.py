@@ -6,6 +6,7 @@ item ``i`` in (0 is the most preferred bucket, numbers have no gaps) and ``MISSI
 Beware of overflow: at most 128 items give int8, so cast before sums and products.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -323,9 +324,13 @@ def _lexicographic_keys(ranks):
 
 
 # ---------------------------------------------------------------- pairs of items
+@lru_cache(maxsize=16)
 def pair_indices(n_items):
-    """Items (i, j), i < j, of every pair, in the order used everywhere: that of ``np.triu_indices(n_items, 1)``."""
-    return np.triu_indices(n_items, 1)
+    """Items (i, j), i < j, of every pair, in the order used everywhere: ``np.triu_indices(n_items, 1)``, read-only."""
+    pairs = np.triu_indices(n_items, 1)
+    for items in pairs:
+        items.flags.writeable = False
+    return pairs
 
 
 def pair_signs(ranks, pairs=None, dtype=np.float32):
