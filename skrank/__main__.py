@@ -5,7 +5,7 @@ import sys
 from importlib import import_module
 
 # Each command is a module of skrank._commands with HELP, add_arguments(parser) and run(arguments) -> text.
-COMMANDS = ("report", "triplets")
+COMMANDS = ("report", "mixture", "triplets")
 
 
 def main(argv=None):

@@ -8,7 +8,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from skrank._commands import _input
+from skrank._commands import _input, mixture
 from skrank._commands._text import WIDTH, heading, number, paragraph, percent, shorten, table
 from skrank._rankings import (
     MISSING,
@@ -219,7 +219,7 @@ def prediction(rankings, distinct):
     )
 
 
-SECTIONS = (describe, consensus, majorities, clusters, prediction)
+SECTIONS = (describe, consensus, majorities, clusters, mixture.section, prediction)
 
 
 # ---------------------------------------------------------------- parts

@@ -196,23 +196,25 @@ def estimate_dispersions(data, row_weights, disagreements):
     mass = row_weights.sum(axis=1, dtype=float) + PSEUDO_RANKINGS
     target = (disagreements + PSEUDO_RANKINGS * PSEUDO_DISTANCE) / mass
     # The expected distance of a tied ranking is that of a full one, less that inside its buckets.
-    coefficients = np.zeros((len(mass), data.n_items + 1))
+    grid = mean_distance_grid(data.n_items)
+    coefficients = np.zeros((1, data.n_items + 1))
     coefficients[:, -1] = 1
     if data.has_ties:
         by_pattern = np.array([np.bincount(data.pattern, row, len(data.patterns)) for row in row_weights])
-        coefficients -= by_pattern @ data.patterns / mass[:, None]
-    table = coefficients @ mean_distance_grid(data.n_items).T
-    dispersions = np.empty(len(mass))
-    slopes = np.empty(len(mass))
-    for component, row in enumerate(table):
-        upper = int(np.clip(np.searchsorted(row, target[component]), 1, len(row) - 1))
-        rise = row[upper] - row[upper - 1]
-        run = DISPERSION_GRID[upper] - DISPERSION_GRID[upper - 1]
-        slopes[component] = rise / run
-        dispersions[component] = DISPERSION_GRID[upper - 1] + run * min((target[component] - row[upper - 1]) / rise, 1)
-    inner = (dispersions < 1) & (slopes > 0)
-    expected = (mean_distance(data.n_items, -np.log(dispersions[inner])) * coefficients[inner]).sum(axis=1)
-    dispersions[inner] -= (expected - target[inner]) / slopes[inner]
+        coefficients = coefficients - by_pattern @ data.patterns / mass[:, None]
+        table = coefficients @ grid.T
+        upper = (table < target[:, None]).sum(axis=1)
+    else:
+        table = grid[:, -1][None]
+        upper = np.searchsorted(table[0], target)
+    upper = np.clip(upper, 1, len(DISPERSION_GRID) - 1)
+    row = np.arange(len(table))
+    below, rise = table[row, upper - 1], table[row, upper] - table[row, upper - 1]
+    start, run = DISPERSION_GRID[upper - 1], DISPERSION_GRID[upper] - DISPERSION_GRID[upper - 1]
+    dispersions = start + run * np.minimum((target - below) / rise, 1)
+    inner = dispersions < 1
+    expected = (mean_distance(data.n_items, -np.log(dispersions)) * coefficients).sum(axis=1)
+    dispersions[inner] -= ((expected - target) * run / rise)[inner]
     return np.clip(dispersions, 1e-300, 1.0)
 
 

@@ -72,6 +72,19 @@ def _gains(data, rows, weights, items, places, agree, reverse):
     return gains - (before == after).astype(float) @ reverse if data.has_ties else gains
 
 
+def neighbour_losses(data, mixture):
+    """What exchanging neighbours costs in total log-likelihood: how sure the centers are of their orders.
+
+    Returns
+    -------
+    losses : ndarray of shape (n_components, n_items - 1)
+        For the items at places t and t + 1 of each center, in nats; negative where the exchange would gain.
+    """
+    gains, _ = flip_gains(data, mixture, expectation(data, mixture)[0])
+    shape = mixture.n_components, data.n_items - 1
+    return -data.total_weight * gains[: shape[0] * shape[1]].reshape(shape)
+
+
 def best_flip(data, mixture, responsibilities=None):
     """The flip that gains most: (gain in mean log-likelihood, mixture after it)."""
     if responsibilities is None:

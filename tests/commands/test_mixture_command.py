@@ -1,0 +1,98 @@
+"""`python -m skrank mixture`: the components, how sure the centers are, and what it refuses."""
+
+import re
+
+import numpy as np
+import pytest
+
+from skrank.__main__ import main
+from skrank._commands import mixture
+from skrank.datasets import make_mallows_mixture
+
+
+@pytest.fixture
+def run(tmp_path, capsys):
+    """Write a CSV and run the command on it: exit code, output and errors."""
+
+    def run(X, *options):
+        path = tmp_path / "votes.csv"
+        names = ",".join("abcdefgh"[: X.shape[1]])
+        rows = [",".join("" if np.isnan(v) else f"{v:g}" for v in row) for row in X]
+        path.write_text("\n".join([names, *rows]) + "\n", encoding="utf-8")
+        code = main(["mixture", str(path), *options])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def two_groups(n_samples=600):
+    centers = [[0, 1, 2, 3, 4, 5], [5, 4, 3, 0, 1, 2]]
+    weights = [0.7, 0.3]
+    bunch = make_mallows_mixture(
+        n_samples, 6, 2, centers=centers, phi=0.3, weights=weights, random_state=0, return_X_y=False
+    )
+    return np.asarray(bunch.X, float)
+
+
+def test_components_and_their_consensus(run):
+    code, text, _ = run(two_groups())
+    assert code == 0
+    assert "600 rankings of 6 items" in text
+    assert re.search(r"^1 +(6|7)\d\.\d % +0\.[23]\d\d ", text, re.MULTILINE)
+    assert "  1 a > b > c > d > e > f" in text
+    assert "  2 d > e > f > c > b > a" in text
+    assert "Note:" not in text
+
+
+def test_the_number_of_components_and_the_test(run):
+    code, text, _ = run(two_groups(), "-k", "1", "--draws", "4")
+    assert code == 0
+    assert len(re.findall(r"^\d +\d+\.\d %", text, re.MULTILINE)) == 1
+    assert re.search(r"One more component could gain \d{3}\.\d nats; .* p = 0.200", text)
+    _, text, _ = run(two_groups(), "-k", "4")
+    assert "Note: 4 components were asked for, but the data support 2" in text
+
+
+def test_neighbours_that_are_not_sure_are_joined_by_a_tilde(run):
+    # Nobody prefers b to c or c to b by much: 31 against 29.
+    X = np.repeat([[0, 1, 2.0], [0, 2, 1]], [31, 29], axis=0)
+    _, text, _ = run(X, "-k", "1")
+    assert "  1 a > b ~ c" in text
+
+
+def test_gaps_need_a_meaning(run):
+    X = two_groups()
+    X[5, 2] = np.nan
+    code, _, error = run(X, "--unranked", "missing")
+    assert code == 2
+    assert "ranking 5 leaves items out" in error
+    assert "--unranked last" in error
+    assert run(X, "--unranked", "last")[0] == 0
+
+
+@pytest.mark.parametrize("components", ["0", "two", "-1"])
+def test_a_bad_number_of_components_is_refused(run, components):
+    code, _, error = run(two_groups(), f"--components={components}")
+    assert code == 2
+    assert 'a positive number or "auto"' in error
+
+
+def test_without_a_file_it_takes_the_apa_ballots(capsys):
+    assert main(["mixture", "-k", "2"]) == 0
+    text = capsys.readouterr().out
+    assert "15449 rankings of 5 items, 205 of them distinct." in text
+    assert "What a ranking leaves out is taken as last." in text
+
+
+def test_the_section_of_the_report_takes_the_rankings_without_gaps():
+    class Rankings:
+        ranks = np.vstack([two_groups(), np.full((10, 6), np.nan)])
+        weights = np.ones(610)
+        item_names = list("abcdef")
+
+    text = mixture.section(Rankings, Rankings)
+    assert "Of the 600 rankings without gaps." in " ".join(text.split())
+    assert "1 a > b > c > d > e > f" in text
+    Rankings.ranks, Rankings.weights = Rankings.ranks[:20], Rankings.weights[:20]
+    assert mixture.section(Rankings, Rankings) == ""
