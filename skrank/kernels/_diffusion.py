@@ -155,16 +155,14 @@ def look_up_permutations(column, ranks, other_ranks=None):
     # s t^-1 maps the place t_i to s_i, so its key is one inner product.
     table, weights = column[_node_of_key(n_items)], _radix_weights(n_items)
 
+    def left(rows, places, out):
+        out[:] = ranks[rows, places]
+
+    def right(rows, places, out):
+        out[:] = weights[other_ranks[rows, places]]
+
     def finish(products, tile, rows, columns):
         tile[...] = table[products.astype(np.intp)]
 
-    blocked_products(
-        values,
-        lambda rows, items: ranks[rows, items],
-        lambda rows, items: weights[other_ranks[rows, items]],
-        n_items,
-        np.float64,
-        finish,
-        symmetric=symmetric,
-    )
+    blocked_products(values, left, right, n_items, np.float64, finish, symmetric=symmetric)
     return values

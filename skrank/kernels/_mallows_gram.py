@@ -18,10 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
+from sklearn.utils import gen_batches
 
 from skrank._mallows import log_q_factorial, mean_distance
-from skrank._rankings import bucket_sizes, pair_indices, pair_signs
-from skrank.metrics._pair_products import blocked_products, exact_dtype
+from skrank._rankings import bucket_sizes
+from skrank.metrics._pair_products import TILE_ROWS, blocked_products, exact_dtype, sign_features, sign_products
 
 # Entries of a look-up table: 512 KiB, which stay in a core's second-level cache.
 TABLE_SIZE = 1 << 16
@@ -69,44 +70,59 @@ def _sum_terms(ranks, other_ranks, slope, cell_terms, bucket_terms, transform=No
 
     The tables' first two entries, for no and one item, are 0. If given, `transform` is applied to the sums: a ufunc.
     """
-    symmetric = other_ranks is None
-    other_ranks = ranks if symmetric else other_ranks
-    n_items = ranks.shape[1]
+    n_items, symmetric = ranks.shape[1], other_ranks is None
+    n_pairs = n_items * (n_items - 1) // 2
+    others = ranks if symmetric else other_ranks
     slots, slot_sizes, row_terms = _tied_buckets(ranks, bucket_terms)
-    other_slots, other_slot_sizes, column_terms = _tied_buckets(other_ranks, bucket_terms)
+    other_slots, other_slot_sizes, column_terms = _tied_buckets(others, bucket_terms)
     constant, additions = _split_terms(row_terms, column_terms)
-    groups = _group_digits(n_items, slope, cell_terms, slot_sizes, other_slot_sizes)
-    values = np.empty((len(ranks), len(other_ranks)))
-    for number, group in enumerate(groups):
-        is_first, is_last = number == 0, number == len(groups) - 1
-        table, after = group.table, transform
-        if is_first and table is not None:
-            table = table + constant
-            if is_last and not additions and transform is not None:
-                # Digits that no pair of rankings has may overflow.
-                with np.errstate(over="ignore"):
-                    table, after = transform(table), None
+    tabulated = 2 * n_pairs < TABLE_SIZE
+    if tabulated:
+        values = np.empty((len(ranks), len(others)))
+        signs = _Digits(n_pairs, {}, slope * np.arange(2 * n_pairs, -1, -1) + constant)
+    else:
+        values = sign_products(ranks, other_ranks, slope=-slope, intercept=slope * n_pairs + constant)
+        signs = None
+    groups = _group_digits(signs, cell_terms, slot_sizes, other_slot_sizes)
+    if tabulated and len(groups) == 1 and not additions and transform is not None:
+        # Numbers that no two rankings have may overflow.
+        with np.errstate(over="ignore"):
+            groups, transform = [groups[0]._replace(table=transform(groups[0].table))], None
 
-        def finish(products, tile, rows, columns, table=table, is_first=is_first, is_last=is_last, after=after):
-            if table is None:
-                np.multiply(products, slope, out=tile, dtype=np.float64)
-                tile += constant
-            elif is_first:
-                tile[...] = table[products.astype(np.intp)]
-            else:
-                tile += table[products.astype(np.intp)]
-            if is_last:
-                for terms, is_rows in additions:
-                    tile += terms[rows, None] if is_rows else terms[columns]
-                if after is not None:
-                    after(tile, out=tile)
+    def complete(tile, rows, columns):
+        for terms, is_rows in additions:
+            tile += terms[rows, None] if is_rows else terms[columns]
+        if transform is not None:
+            transform(tile, out=tile)
 
-        sections = _sections(group, ranks, slots, other_ranks, other_slots)
-        n_features = sum(section[0] for section in sections)
-        dtype = exact_dtype(group.bound)
-        left, right = _side(sections, 1), _side(sections, 2)
-        blocked_products(values, left, right, n_features, dtype, finish, symmetric=symmetric, mirror=is_last)
+    for group in groups:
+        is_first, is_last = tabulated and group is groups[0], group is groups[-1]
+        sections = _sections(group, ranks, slots, others, other_slots)
+        _fill_group(values, group.table, sections, symmetric, is_first, complete if is_last else None)
+    if not groups:
+        for rows in gen_batches(len(values), TILE_ROWS):
+            complete(values[rows], rows, slice(None))
     return values
+
+
+def _fill_group(values, table, sections, symmetric, is_first, complete):
+    """Look up the numbers of a group of digits; set values to the entries or add them, and complete each tile."""
+
+    def finish(products, tile, rows, columns):
+        entries = table[products.astype(np.intp)]
+        if is_first:
+            tile[...] = entries
+        else:
+            tile += entries
+        if complete is not None:
+            complete(tile, rows, columns)
+
+    n_features = sum(length for length, _, _ in sections)
+    left, right = (_joined([(section[0], section[side]) for section in sections]) for side in (1, 2))
+    # Partial sums of signs reach the table's length to either side of a number below it.
+    dtype = exact_dtype(3 * len(table))
+    mirror = complete is not None
+    blocked_products(values, left, right, n_features, dtype, finish, symmetric=symmetric, mirror=mirror)
 
 
 def _split_terms(row_terms, column_terms):
@@ -145,35 +161,28 @@ def _tied_buckets(ranks, bucket_terms):
 class _Digits(NamedTuple):
     """Digits that are computed as one number.
 
-    has_signs : whether ``C(n, 2) - <S, S'>`` is the least significant one
+    n_pairs : if positive, ``n_pairs + <S, S'>`` is the least significant digit
     weights : dict {slot: ndarray of shape (n_other_slots + 1,)}, the weight of the cell of two slots; the last is 0
-    table : contribution of every number; None stands for the signs' slope
-    bound : what the numbers and all partial sums towards them stay below
+    table : contribution of every number
     """
 
-    has_signs: bool
+    n_pairs: int
     weights: dict
-    table: np.ndarray | None
-    bound: int
+    table: np.ndarray
 
 
-def _group_digits(n_items, slope, cell_terms, slot_sizes, other_slot_sizes):
-    """The digits, signs first, in as few groups as tables of TABLE_SIZE entries allow."""
-    n_pairs = n_items * (n_items - 1) // 2
-    n_signs = 2 * n_pairs + 1
-    fits = n_signs <= TABLE_SIZE
-    groups = [_Digits(True, {}, slope * np.arange(n_signs) if fits else None, 2 * n_signs)]
+def _group_digits(signs, cell_terms, slot_sizes, other_slot_sizes):
+    """Add the cells' digits, to that of the signs if given, in as few groups as TABLE_SIZE allows."""
+    groups = [] if signs is None else [signs]
     for slot, size in enumerate(slot_sizes):
         for other_slot, other_size in enumerate(other_slot_sizes):
             radix = min(size, other_size) + 1
+            if not groups or len(groups[-1].table) * radix > TABLE_SIZE:
+                groups.append(_Digits(0, {}, np.zeros(1)))
             group = groups[-1]
-            if group.table is None or len(group.table) * radix > TABLE_SIZE:
-                group = _Digits(False, {}, np.zeros(1), 0)
-                groups.append(group)
-            weight = len(group.table)
-            group.weights.setdefault(slot, np.zeros(len(other_slot_sizes) + 1))[other_slot] = weight
-            table = np.add.outer(cell_terms[:radix], group.table).ravel()
-            groups[-1] = group._replace(table=table, bound=group.bound + weight * int(radix))
+            weights = group.weights.setdefault(slot, np.zeros(len(other_slot_sizes) + 1))
+            weights[other_slot] = len(group.table)
+            groups[-1] = group._replace(table=np.add.outer(cell_terms[:radix], group.table).ravel())
     return groups
 
 
@@ -183,46 +192,38 @@ def _sections(group, ranks, slots, other_ranks, other_slots):
     Returns
     -------
     sections : list of (length, left, right)
-        ``left(rows, part)`` and ``right(rows, part)`` give features on slices of the rankings and of the section.
+        Feature functions for `blocked_products` of either side.
     """
-    n_items = ranks.shape[1]
+
+    def fill_with(value):
+        return lambda rows, features, out: out.fill(value)
+
+    def in_slot(slot):
+        return lambda rows, items, out: np.equal(slots[rows, items], slot, out=out, casting="unsafe")
+
+    def weighted(weights):
+        return lambda rows, items, out: np.copyto(out, weights[other_slots[rows, items]], casting="unsafe")
+
     sections = []
-    if group.has_signs:
-        i, j = pair_indices(n_items)
-
-        def signs(ranks, part):
-            return pair_signs(ranks, (i[part], j[part]))
-
-        sections += [
-            (
-                1,
-                lambda rows, part: np.full((len(ranks[rows]), 1), len(i)),
-                lambda rows, part: np.ones((len(other_ranks[rows]), 1)),
-            ),
-            (len(i), lambda rows, part: -signs(ranks[rows], part), lambda rows, part: signs(other_ranks[rows], part)),
-        ]
+    if group.n_pairs:
+        sections.append((1, fill_with(group.n_pairs), fill_with(1)))
+        sections.append((group.n_pairs, sign_features(ranks), sign_features(other_ranks)))
     for slot, weights in group.weights.items():
-        sections.append(
-            (
-                n_items,
-                lambda rows, part, slot=slot: slots[rows, part] == slot,
-                lambda rows, part, weights=weights: weights[other_slots[rows, part]],
-            )
-        )
-    return sections
+        sections.append((ranks.shape[1], in_slot(slot), weighted(weights)))
+    # One item has no pairs and no cells.
+    return sections or [(1, fill_with(0), fill_with(0))]
 
 
-def _side(sections, side):
-    """The features of all sections of one side, 1 (left) or 2 (right), as one function of slices."""
+def _joined(sections):
+    """The features of several sections, (length, function), as one function for `blocked_products`."""
 
-    def features(rows, columns):
-        parts, start = [], 0
-        for section in sections:
-            stop = start + section[0]
-            if start < columns.stop and columns.start < stop:
-                part = slice(max(columns.start - start, 0), min(columns.stop, stop) - start)
-                parts.append(section[side](rows, part))
-            start = stop
-        return np.hstack(parts)
+    def fill(rows, features, out):
+        start = 0
+        for length, section in sections:
+            first, last = max(start, features.start), min(start + length, features.stop)
+            if first < last:
+                part = slice(first - start, last - start)
+                section(rows, part, out[:, first - features.start : last - features.start])
+            start += length
 
-    return features
+    return fill

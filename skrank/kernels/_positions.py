@@ -6,7 +6,7 @@ from scipy.special import gammaln
 from skrank._rankings import MISSING, bucket_places, has_missing, mean_places, n_ranked, row_blocks, rows_with_ties
 from skrank.kernels._base import RankingKernel
 from skrank.metrics._distances import ranking_distances
-from skrank.metrics._pair_products import blocked_products
+from skrank.metrics._pair_products import blocked_products, small_blocks
 
 # Up to so many items a product of position indicators is faster than comparing positions.
 PRODUCT_ITEMS = 32
@@ -182,7 +182,12 @@ def hamming_gram(ranks, other_ranks=None):
     values = np.empty((len(ranks), len(other_ranks)))
 
     def features_of(ranks):
-        return lambda rows, features: position_probabilities(ranks[rows], features)
+        def fill(rows, features, out):
+            block = ranks[rows]
+            for part in small_blocks(out):
+                out[part] = position_probabilities(block[part], features)
+
+        return fill
 
     def finish(products, tile, rows, columns):
         tile[...] = products

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn import get_config
 from sklearn.utils import gen_batches
 
-from skrank._rankings import expected_pair_signs, has_missing, pair_indices, pair_signs, row_blocks
+from skrank._rankings import expected_pair_signs, has_missing, pair_indices, row_blocks
 
 # Tiles of products: enough rows for an efficient matrix product, small enough to stay in the cache afterwards; no more
 # rows than columns.
@@ -21,6 +21,7 @@ def exact_dtype(bound):
     return np.float32 if bound < 2**24 else np.float64
 
 
+# ---------------------------------------------------------------- blocks
 def blocked_products(values, left, right, n_features, dtype, finish, *, symmetric=False, mirror=True):
     """Fill a matrix from the inner products of feature rows that are made block by block, within ``working_memory``.
 
@@ -29,8 +30,8 @@ def blocked_products(values, left, right, n_features, dtype, finish, *, symmetri
     values : ndarray of shape (n_rows, n_columns)
         What to fill.
     left, right : callable
-        ``left(rows, features)`` gives the features of values' rows on two slices, an array of their lengths; `right`
-        those of its columns. Features of the same function are made once for both.
+        ``left(rows, features, out)`` fills `out` with the features of values' rows on two slices; `right` with those of
+        its columns. Features of the same function are made once for both.
     n_features : int
     dtype : dtype
         Of the features and their products.
@@ -44,32 +45,61 @@ def blocked_products(values, left, right, n_features, dtype, finish, *, symmetri
 
     Notes
     -----
-    If all features of `right` fit into memory they are made once. If not, features are split and products summed over
-    the blocks, for as many rows of `left` at once as fit.
+    If all features of `right` fit into half the memory they are made once. If not, features are split and products
+    summed over the blocks, for as many rows of `left` at once as fit.
     """
     n_rows, n_columns = values.shape
     itemsize = np.dtype(dtype).itemsize
-    budget = int(get_config()["working_memory"] * 2**20)
-    width = min(max(budget // (2 * itemsize * n_columns), 1), n_features)
+    budget = int(get_config()["working_memory"] * 2**20) // itemsize
+    shared = right is left
     every = slice(0, n_features)
-    kept = _assemble(right, slice(0, n_columns), every, dtype) if width == n_features else None
-    for rows in row_blocks(n_rows, 4 * itemsize * (width + (n_columns if kept is None else 0))):
+    if 2 * n_features * n_columns <= budget:
+        kept = _features(right, slice(0, n_columns), every, dtype)
+        for rows in row_blocks(n_rows, 2 * itemsize * n_features):
+            block = kept[rows] if shared else _features(left, rows, every, dtype)
+            for part in gen_batches(len(block), TILE_ROWS):
+                tile_rows = slice(rows.start + part.start, rows.start + part.stop)
+                for columns in _tile_columns(tile_rows, n_columns, symmetric):
+                    tile = values[tile_rows, columns]
+                    finish(block[part] @ kept[columns].T, tile, tile_rows, columns)
+                    if symmetric and mirror:
+                        _mirror(values, tile_rows, columns)
+        return
+    width = min(max(budget // (4 * n_columns), 1), n_features)
+    for rows in row_blocks(n_rows, 2 * itemsize * (2 * n_columns + (0 if shared else width))):
         first = rows.start if symmetric else 0
-        if kept is None:
-            sums = _summed_products(left, right, rows, slice(first, n_columns), gen_batches(n_features, width), dtype)
-        else:
-            block = kept[rows] if right is left else _assemble(left, rows, every, dtype)
-        for part in gen_batches(rows.stop - rows.start, TILE_ROWS):
+        sums = _summed_products(left, right, rows, slice(first, n_columns), gen_batches(n_features, width), dtype)
+        for part in gen_batches(len(sums), TILE_ROWS):
             tile_rows = slice(rows.start + part.start, rows.start + part.stop)
-            for columns in _slices(tile_rows.start if symmetric else 0, n_columns, TILE_COLUMNS):
-                if kept is None:
-                    products = sums[part, columns.start - first : columns.stop - first]
-                else:
-                    products = block[part] @ kept[columns].T
+            for columns in _tile_columns(tile_rows, n_columns, symmetric):
                 tile = values[tile_rows, columns]
-                finish(products, tile, tile_rows, columns)
+                finish(sums[part, columns.start - first : columns.stop - first], tile, tile_rows, columns)
                 if symmetric and mirror:
                     _mirror(values, tile_rows, columns)
+
+
+def _summed_products(left, right, rows, columns, feature_blocks, dtype):
+    """Inner products of some rows and columns, summed over blocks of features."""
+    sums = np.zeros((rows.stop - rows.start, columns.stop - columns.start), dtype)
+    for features in feature_blocks:
+        others = _features(right, columns, features, dtype)
+        if right is left:  # the rows are among the columns
+            block = others[rows.start - columns.start : rows.stop - columns.start]
+        else:
+            block = _features(left, rows, features, dtype)
+        sums += block @ others.T
+    return sums
+
+
+def _features(fill, rows, features, dtype):
+    out = np.empty((rows.stop - rows.start, features.stop - features.start), dtype)
+    fill(rows, features, out)
+    return out
+
+
+def _tile_columns(rows, n_columns, symmetric):
+    starts = range(rows.start if symmetric else 0, n_columns, TILE_COLUMNS)
+    return (slice(start, min(start + TILE_COLUMNS, n_columns)) for start in starts)
 
 
 def _mirror(values, rows, columns):
@@ -81,33 +111,7 @@ def _mirror(values, rows, columns):
     values[columns, rows] = values[rows, columns].T
 
 
-def _summed_products(left, right, rows, columns, feature_blocks, dtype):
-    """Inner products of some rows and columns, summed over blocks of features."""
-    sums = np.zeros((rows.stop - rows.start, columns.stop - columns.start), dtype)
-    for features in feature_blocks:
-        others = _assemble(right, columns, features, dtype)
-        if right is left:  # the rows are among the columns
-            block = others[rows.start - columns.start : rows.stop - columns.start]
-        else:
-            block = _assemble(left, rows, features, dtype)
-        for part in gen_batches(len(sums), TILE_ROWS):
-            sums[part] += block[part] @ others.T
-    return sums
-
-
-def _assemble(features_of, rows, features, dtype):
-    # Made in short blocks of rows, so that what a feature function needs meanwhile stays small.
-    n_features = features.stop - features.start
-    result = np.empty((rows.stop - rows.start, n_features), dtype)
-    for part in _slices(rows.start, rows.stop, max(2**16 // n_features, 1)):
-        result[part.start - rows.start : part.stop - rows.start] = features_of(part, features)
-    return result
-
-
-def _slices(start, stop, length):
-    return (slice(first, min(first + length, stop)) for first in range(start, stop, length))
-
-
+# ---------------------------------------------------------------- pair signs
 def sign_products(ranks, other_ranks=None, *, slope=1.0, intercept=0.0):
     """``intercept + slope * <e, e'>`` for the expected pair signs e, e' of two sets of densified rankings.
 
@@ -119,28 +123,61 @@ def sign_products(ranks, other_ranks=None, *, slope=1.0, intercept=0.0):
     """
     symmetric = other_ranks is None
     other_ranks = ranks if symmetric else other_ranks
+    n_items = ranks.shape[1]
+    n_pairs = n_items * (n_items - 1) // 2
     values = np.empty((len(ranks), len(other_ranks)))
-    pairs = pair_indices(ranks.shape[1])
-    n_pairs = len(pairs[0])
     if n_pairs == 0:
         values[:] = intercept
         return values
-    gaps = has_missing(ranks) or has_missing(other_ranks)
-    dtype = np.float64 if gaps else exact_dtype(n_pairs)
-
-    def signs_of(ranks):
-        def signs(rows, columns):
-            chosen = pairs[0][columns], pairs[1][columns]
-            return expected_pair_signs(ranks[rows], chosen) if gaps else pair_signs(ranks[rows], chosen, dtype)
-
-        return signs
+    if has_missing(ranks) or has_missing(other_ranks):
+        dtype, features_of = np.float64, expected_sign_features
+    else:
+        dtype, features_of = exact_dtype(n_pairs), sign_features
 
     def finish(products, tile, rows, columns):
         np.multiply(products, slope, out=tile, dtype=np.float64)
         if intercept:
             tile += intercept
 
-    left = signs_of(ranks)
-    right = left if symmetric else signs_of(other_ranks)
+    left = features_of(ranks)
+    right = left if symmetric else features_of(other_ranks)
     blocked_products(values, left, right, n_pairs, dtype, finish, symmetric=symmetric)
     return values
+
+
+def sign_features(ranks):
+    """Feature function of pair signs for `blocked_products`; nothing may be missing."""
+    n_items = ranks.shape[1]
+
+    def fill(rows, pairs, out):
+        block = ranks[rows]
+        # The pairs (i, i + 1), ..., (i, n - 1) follow each other: no gathering, only differences of contiguous columns.
+        start = 0
+        for i in range(n_items - 1):
+            stop = start + n_items - 1 - i
+            if start < pairs.stop and pairs.start < stop:
+                first, last = max(start, pairs.start), min(stop, pairs.stop)
+                others = block[:, i + 1 + first - start : i + 1 + last - start]
+                np.sign(
+                    others - block[:, i, None], out=out[:, first - pairs.start : last - pairs.start], casting="unsafe"
+                )
+            start = stop
+
+    return fill
+
+
+def expected_sign_features(ranks):
+    """Feature function of expected pair signs for `blocked_products`."""
+    i, j = pair_indices(ranks.shape[1])
+
+    def fill(rows, pairs, out):
+        block, chosen = ranks[rows], (i[pairs], j[pairs])
+        for part in small_blocks(out):
+            out[part] = expected_pair_signs(block[part], chosen)
+
+    return fill
+
+
+def small_blocks(features):
+    """Slices of rows of a feature matrix so short that whatever is needed to make them stays small."""
+    return gen_batches(len(features), max(2**16 // features.shape[1], 1))
