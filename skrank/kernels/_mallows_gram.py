@@ -78,22 +78,22 @@ def _sum_terms(ranks, other_ranks, slope, cell_terms, bucket_terms, transform=No
     constant, additions = _split_terms(row_terms, column_terms)
     tabulated = 2 * n_pairs < TABLE_SIZE
     if tabulated:
-        values = np.empty((len(ranks), len(others)))
+        values = np.zeros((len(ranks), len(others)))
         signs = _Digits(n_pairs, {}, slope * np.arange(2 * n_pairs, -1, -1) + constant)
     else:
         values = sign_products(ranks, other_ranks, slope=-slope, intercept=slope * n_pairs + constant)
         signs = None
     groups = _group_digits(signs, cell_terms, slot_sizes, other_slot_sizes)
     if tabulated and len(groups) == 1 and not additions and transform is not None:
-        # Numbers that no two rankings have may overflow.
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):  # at numbers that no two rankings have
             groups, transform = [groups[0]._replace(table=transform(groups[0].table))], None
 
     def complete(tile, rows, columns):
         for terms, is_rows in additions:
             tile += terms[rows, None] if is_rows else terms[columns]
         if transform is not None:
-            transform(tile, out=tile)
+            with np.errstate(over="ignore"):  # below the diagonal, where groups with other tiles may be missing
+                transform(tile, out=tile)
 
     for group in groups:
         is_first, is_last = tabulated and group is groups[0], group is groups[-1]
