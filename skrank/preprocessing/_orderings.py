@@ -72,6 +72,8 @@ def ranks_from_orderings(orderings, *, items=None, unranked=None):
            [nan,  0., nan, nan]])
     """
     table = label_table(orderings, "orderings")
+    if len(table) == 0:
+        raise ValueError("orderings is empty: at least one ranking is needed.")
     items = _column_numbers(table) if items is None else check_items(items)
     return rank_orderings(table, items, unranked, "orderings")
 
