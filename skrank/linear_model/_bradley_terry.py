@@ -61,7 +61,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
     information_ : csr_array of shape (n_items, n_items)
         Second derivatives of the objective at `scores_`: the Laplacian of the comparison graph, each comparison
         weighted by p (1 - p), plus alpha on the diagonal.
-    components_ : ndarray of shape (n_items,)
+    connected_components_ : ndarray of shape (n_items,)
         Which connected set of items each one belongs to. Scores of different sets are not comparable.
     classes_ : ndarray of shape (2,)
         [0, 1]: the first item of a pair loses or wins.
@@ -155,7 +155,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         if not kept.any():
             raise ValueError("sample_weight is zero for all comparisons: there is nothing to learn from.")
         graph = ComparisonGraph.from_pairs(first[kept], second[kept], share[kept], weight[kept], len(self.items_))
-        self.components_ = _check_connected(graph, self.items_, self.alpha)
+        self.connected_components_ = _check_connected(graph, self.items_, self.alpha)
         self.scores_, self.information_, info = fit_scores(graph, self.alpha, self.max_iter, self.tol)
         self.n_iter_ = info["n_iter"]
         self.classes_ = np.array([0, 1])
@@ -191,10 +191,10 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if len(self.scores_) <= _EXACT_UP_TO:
-            return exact_standard_errors(self.information_, self.alpha, self.components_)
+            return exact_standard_errors(self.information_, self.alpha, self.connected_components_)
         random_state = check_random_state(random_state)
         return sampled_standard_errors(
-            self._graph, self.scores_, self.information_, self.alpha, self.components_, _N_DRAWS, random_state
+            self._graph, self.scores_, self.information_, self.alpha, self.connected_components_, _N_DRAWS, random_state
         )
 
     def decision_function(self, X):

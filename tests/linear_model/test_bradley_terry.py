@@ -200,7 +200,7 @@ def test_unconnected_items_are_named_and_finite():
         model = BradleyTerry().fit([[0, 1], [1, 0], [2, 3], [3, 2]])
     np.testing.assert_allclose(model.scores_, 0, atol=1e-9)
     assert np.isfinite(model.standard_errors()).all()
-    np.testing.assert_array_equal(model.components_, [0, 0, 1, 1])
+    np.testing.assert_array_equal(model.connected_components_, [0, 0, 1, 1])
     with pytest.warns(InsufficientDataWarning, match="unconnected sets: 'a' and 'c'"):
         model = BradleyTerry(items=["a", "b", "c"]).fit([["a", "b"], ["b", "a"]])
     assert model.scores_[2] == 0
