@@ -7,8 +7,8 @@ list of *blocks*, each a list of items. A permutation satisfies it
 - as an order structure (Definition 5) if the items of each block come in the order in which it lists them;
 - as an ordered block structure (Definition 6) if both.
 
-A ranking with ties satisfies a structure if every permutation consistent with it does. Centers are 0-based places,
-``center[i]`` that of item i; dispersions are phi in [0, 1].
+A ranking with ties satisfies a structure if every permutation consistent with it does; no item is missing. Centers are
+0-based places, ``center[i]`` that of item i; dispersions are phi in [0, 1].
 """
 
 import itertools
