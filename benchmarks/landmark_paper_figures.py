@@ -1,0 +1,108 @@
+"""Figures 2 and 4 of "Landmark Ordinal Embedding" (Ghosh, Chen and Yue, NeurIPS 2019) as tables: time against error.
+
+    python benchmarks/landmark_paper_figures.py [--sizes N ...] [--figure4] [--seeds N]
+
+Figure 2: n items in the plane, c = 200; time and error of landmark ordinal embedding (LOE, plain and refined), and of
+stochastic triplet embedding (STE) as its iterations go on, from random and spectral starts and from a fit to the first
+5 % of the triplets, at equal numbers of answers; cblearn's STE up to a thousand items (it needs n^2 memory). Figure 4:
+LOE-STE against these, d = 2 with n = 10^5, c = 50, share .3, and d = 10 with n = 2 10^4, c = 200, share .2.
+"""
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+from landmark_embedding import answered_triplets, fit, gaussian, seconds_of, ste_trace
+
+from skrank.manifold import StochasticTripletEmbedding
+from skrank.metrics import procrustes_error
+
+CBLEARN_LARGEST = 1000
+
+
+def row(method, seconds, error, remark=""):
+    print(f"  {method:34} {seconds:8.2f} s   {error:.4f}  {remark}", flush=True)
+
+
+def landmark_rows(X, c, seed, variants):
+    """Time and error of variants of LOE; returns the error of each."""
+    errors = {}
+    for name, parameters in variants.items():
+        start = time.perf_counter()
+        model = fit(X, c, seed, **parameters)
+        seconds = time.perf_counter() - start
+        errors[name] = procrustes_error(X, model.embedding_)
+        row(name, seconds, errors[name], f"{model.n_queries_:.3g} answers")
+    return errors
+
+
+def ste_rows(X, triplets, stop):
+    """STE as its iterations go on, until it has the error `stop`; reports when it got there."""
+    for init in ("random", "spectral"):
+        for seconds, error, max_iter in ste_trace(triplets, X, init, stop):
+            row(f"STE, {init} start", seconds, error, f"{max_iter} iterations" + (", as good" if error <= stop else ""))
+    prefix = triplets[: len(triplets) // 20]
+    warm = StochasticTripletEmbedding(X.shape[1], n_samples=len(X), init="random", random_state=0)
+    before = seconds_of(warm.fit, prefix)
+    row("STE on a prefix of 5 %", before, procrustes_error(X, warm.embedding_))
+    for seconds, error, max_iter in ste_trace(triplets, X, warm.embedding_, stop):
+        remark = f"{max_iter} iterations" + (", as good" if error <= stop else "")
+        row("STE from there, prefix included", before + seconds, error, remark)
+
+
+def cblearn_row(X, triplets):
+    try:
+        from cblearn.embedding import STE
+    except ImportError:
+        print("  cblearn is not installed")
+        return
+    start = time.perf_counter()
+    Y = STE(X.shape[1], random_state=0).fit_transform(triplets)
+    row("cblearn STE", time.perf_counter() - start, procrustes_error(X, Y))
+
+
+def figure2(n, c, seeds):
+    for seed in range(seeds):
+        print(f"Figure 2, n = {n}, d = 2, c = {c}, seed {seed}")
+        X = gaussian(n, 2, seed)
+        variants = {
+            "LOE, 20 random landmarks": {"refine": None, "landmarks": "random"},
+            "LOE": {"refine": None},
+            "LOE, refine='mle'": {"refine": "mle"},
+        }
+        errors = landmark_rows(X, c, seed, variants)
+        triplets = answered_triplets(X, int(c * n * np.log(n)), seed)
+        ste_rows(X, triplets, errors["LOE"])
+        if n <= CBLEARN_LARGEST:
+            cblearn_row(X, triplets)
+
+
+def figure4(d, n, c, share, seeds):
+    for seed in range(seeds):
+        print(f"Figure 4, n = {n}, d = {d}, c = {c}, share of LOE {share}, seed {seed}")
+        X = gaussian(n, d, seed)
+        variants = {
+            "LOE-STE": {"refine": "ste", "warm_start_share": share},
+            "LOE, refine='mle'": {"refine": "mle"},
+        }
+        landmark_rows(X, c, seed, variants)
+        ste_rows(X, answered_triplets(X, int(c * n * np.log(n)), seed), 0.0)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="*", default=[10**3, 10**4], help="of Figure 2; up to 10^6")
+    parser.add_argument("--figure4", action="store_true", help="add the two settings of Figure 4")
+    parser.add_argument("--seeds", type=int, default=1)
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    for n in arguments.sizes:
+        figure2(n, 200 if n <= 10**5 else 20, arguments.seeds)
+    if arguments.figure4:
+        figure4(2, 10**5, 50, 0.3, arguments.seeds)
+        figure4(10, 2 * 10**4, 200, 0.2, arguments.seeds)
+
+
+if __name__ == "__main__":
+    main()
