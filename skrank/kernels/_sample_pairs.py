@@ -22,8 +22,8 @@ from skrank.kernels._base import RankingKernel
 WORD_BITS = 64
 # Rankings of a task for a worker.
 TASK_ROWS = 64
-# Rankings x rankings of a tile of words: two 64-bit words for each, 256 KiB, stay in a core's second-level cache.
-TILE_VALUES = 1 << 14
+# Sample pairs of a tile of words: their 64-bit words, 256 KiB, stay in a core's second-level cache.
+TILE_PAIRS = 1 << 15
 # Samples on each side of a tile of another kernel.
 TILE_SAMPLES = 720
 
@@ -175,25 +175,23 @@ def means_function(kernel, n_items, gradient=False):
 
 # ---------------------------------------------------------------- functions of the Kendall distance
 def _table_means(tables, samples, other):
-    (n_rankings, n_samples), (n_other, n_other_samples) = samples.positions.shape[:2], other.positions.shape[:2]
-    n_columns = min(n_other, max(256, TILE_VALUES // n_rankings))
-    n_rows = min(n_rankings, max(TILE_VALUES // n_columns, 1))
+    n_samples, (n_other, n_other_samples) = samples.positions.shape[1], other.positions.shape[:2]
     words = sign_words(samples.positions)
     weights, other_weights = samples.weights, other.weights
     if (weights is None) != (other_weights is None):
         weights, other_weights = _weights(samples), _weights(other)
-    means = np.zeros((len(tables), n_rankings, n_other))
+    means = np.zeros((len(tables), len(words), n_other))
     for packed in row_blocks(n_other, 8 * words.shape[-1] * n_other_samples):
         other_words = sign_words(other.positions[packed])
-        for columns in gen_batches(packed.stop - packed.start, n_columns):
-            tile = other_words[columns]
+        for columns in gen_batches(packed.stop - packed.start, max(TILE_PAIRS // n_other_samples, 1)):
             shifted = slice(packed.start + columns.start, packed.start + columns.stop)
-            for rows in gen_batches(n_rankings, n_rows):
-                sums = means[:, rows, shifted]
-                if weights is None:
-                    _add_tile(tables, words[rows], tile, sums)
-                else:
-                    _add_weighted_tile(tables, words[rows], weights[rows], tile, other_weights[shifted], sums)
+            # Word-major: (n_words, n_samples, n_rankings).
+            tile = other_words[columns].transpose(2, 1, 0)
+            if weights is None:
+                _add_tile(tables, words, tile, means[:, :, shifted])
+            else:
+                tile_weights = np.ascontiguousarray(other_weights[shifted].T)
+                _add_looked_up(tables, words, tile, None, means[:, :, shifted], weights, tile_weights)
     if weights is None:
         means /= n_samples * n_other_samples
     return means
@@ -205,12 +203,10 @@ def _weights(samples):
 
 
 def _add_tile(tables, words, other_words, sums):
-    n_distances = tables.shape[1]
-    # Word-major: (n_words, n_samples, n_rankings).
-    other_words = other_words.transpose(2, 1, 0)
     n_words, n_samples, n_other = other_words.shape
+    n_distances = tables.shape[1]
     if n_distances > 256:
-        return _add_looked_up(tables, words, other_words, np.min_scalar_type(n_distances), None, sums)
+        return _add_looked_up(tables, words, other_words, None, sums)
     # Two bytes of distances read as one 16-bit number index a table of sums of two values: half the look-ups.
     two, odd = divmod(n_samples, 2)
     if two:
@@ -218,39 +214,41 @@ def _add_tile(tables, words, other_words, sums):
         padded[:, :n_distances] = tables
         pair_tables = (padded[:, :, None] + padded[:, None]).reshape(len(tables), -1)
         partners = other_words[:, : 2 * two].reshape(n_words, two, 2, n_other).transpose(0, 1, 3, 2)
-        _add_looked_up(pair_tables, words, partners.reshape(n_words, two, 2 * n_other), np.uint8, np.uint16, sums)
+        _add_looked_up(pair_tables, words, partners.reshape(n_words, two, 2 * n_other), np.uint16, sums)
     if odd:
-        _add_looked_up(tables, words, other_words[:, -1:], np.uint8, None, sums)
+        _add_looked_up(tables, words, other_words[:, -1:], None, sums)
 
 
-def _add_looked_up(tables, words, other_words, count_type, index_type, sums):
+def _add_looked_up(tables, words, other_words, index_type, sums, weights=None, other_weights=None):
+    """Add table values at the distances from all samples `words` to all `other_words`, summed over samples, to `sums`.
+
+    Distances are bytes that `index_type` views as indices of the tables; None means indices themselves, of any size.
+    """
     n_rankings, n_samples, n_words = words.shape
-    other_words = np.ascontiguousarray(other_words)
-    differences = np.empty((n_rankings, other_words.shape[2]), np.uint64)
+    n_partners, n_other = other_words.shape[1], sums.shape[2]
+    other_words = np.ascontiguousarray(other_words).reshape(n_words, -1)
+    n_rows = min(max(TILE_PAIRS // other_words.shape[1], 1), n_rankings)
+    differences = np.empty((n_rows, other_words.shape[1]), np.uint64)
     counts = np.empty(differences.shape, np.uint8)
-    distances = np.empty(differences.shape, count_type)
+    distances = np.empty(differences.shape, np.min_scalar_type(WORD_BITS * n_words if index_type is None else 255))
     index = distances if index_type is None else distances.view(index_type)
     values = np.empty(index.shape)
-    for sample in range(n_samples):
-        for partner in range(other_words.shape[1]):
+    for rows in gen_batches(n_rankings, n_rows):
+        used = slice(rows.stop - rows.start)
+        for sample in range(n_samples):
             for word in range(n_words):
-                np.bitwise_xor(words[:, sample, word, None], other_words[word, partner], out=differences)
+                np.bitwise_xor(words[rows, sample, word, None], other_words[word], out=differences[used])
                 if word == 0:
-                    np.bitwise_count(differences, out=distances)
+                    np.bitwise_count(differences[used], out=distances[used])
                 else:
-                    distances += np.bitwise_count(differences, out=counts)
+                    distances[used] += np.bitwise_count(differences[used], out=counts[used])
             for table, total in zip(tables, sums, strict=True):
-                np.take(table, index, out=values, mode="clip")
-                total += values
-
-
-def _add_weighted_tile(tables, words, weights, other_words, other_weights, sums):
-    for sample in range(words.shape[1]):
-        for partner in range(other_words.shape[1]):
-            distances = word_distances(words[:, sample, None], other_words[None, :, partner])
-            weight = np.multiply.outer(weights[:, sample], other_weights[:, partner])
-            for table, total in zip(tables, sums, strict=True):
-                total += np.take(table, distances) * weight
+                found = np.take(table, index[used], out=values[used], mode="clip").reshape(-1, n_partners, n_other)
+                if weights is None:
+                    total[rows] += np.add.reduce(found, axis=1)
+                else:
+                    found *= other_weights
+                    total[rows] += np.add.reduce(found, axis=1) * weights[rows, sample, None]
 
 
 # ---------------------------------------------------------------- other kernels
