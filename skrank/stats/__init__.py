@@ -2,5 +2,6 @@
 
 from skrank.stats._consensus import borda_consensus, kemeny_consensus, pairwise_majority
 from skrank.stats._mallows_distribution import mallows
+from skrank.stats._mmd import mmd_test
 
-__all__ = ["borda_consensus", "kemeny_consensus", "mallows", "pairwise_majority"]
+__all__ = ["borda_consensus", "kemeny_consensus", "mallows", "mmd_test", "pairwise_majority"]

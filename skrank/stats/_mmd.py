@@ -1,0 +1,273 @@
+"""Two-sample test: do two sets of rankings come from one distribution?"""
+
+import contextlib
+from dataclasses import dataclass, field
+from numbers import Integral
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.gaussian_process.kernels import Kernel
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from threadpoolctl import threadpool_limits
+
+from skrank._random import as_generator
+from skrank._rankings import MISSING, aggregate, check_rankings, item_names
+from skrank.kernels._base import RankingKernel
+from skrank.kernels._marginalized import missing_marker
+from skrank.kernels._partial import PartialRankingKernel
+from skrank.stats._mmd_gram import distinct_gram, settle
+
+# Permutations of one task: enough for a matrix product, few enough that many workers get some.
+BLOCK_PERMUTATIONS = 250
+# Statistics that are equal but for the order of summation count as equal, as a fraction of the largest kernel value.
+TOLERANCE = 1e-11
+
+
+@dataclass(frozen=True)
+class MMDTestResult:
+    """Result of :func:`mmd_test`.
+
+    Attributes
+    ----------
+    statistic : float
+        Unbiased estimate of the squared maximum mean discrepancy; it can be negative.
+    pvalue : float
+        Share of permutations, the observed labels among them, with a statistic at least as large.
+    null_distribution : ndarray of shape (n_permutations,)
+        Statistics under permuted labels.
+    kernel : kernel object or None
+        The kernel in use, with its parameters; None if the matrix was given.
+    """
+
+    statistic: float
+    pvalue: float
+    null_distribution: np.ndarray = field(repr=False)
+    kernel: object = None
+
+
+@validate_params(
+    {
+        "X": ["array-like"],
+        "Y": ["array-like"],
+        "kernel": [StrOptions({"precomputed"}), str, Kernel, PartialRankingKernel],
+        "n_permutations": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "n_jobs": [None, Integral],
+    },
+    prefer_skip_nested_validation=True,
+)
+def mmd_test(X, Y, kernel="mallows", *, n_permutations=999, random_state=None, n_jobs=None):
+    """Test whether two samples of rankings come from one distribution, by their maximum mean discrepancy.
+
+    The statistic is the unbiased estimate of the squared distance between the two distributions' mean embeddings
+
+    MMD^2 = mean of k(x, x') over pairs of different rows of X + the same of Y - 2 times the mean of k(x, y),
+
+    compared with its values when the rows are dealt to the two samples at random. The test is exact at any sample
+    size: under the null hypothesis P(pvalue <= alpha) <= alpha. It is consistent against every alternative if the
+    kernel is characteristic, as the Mallows kernel is on full rankings; the Kendall kernel sees no more than the
+    probabilities of pairwise preferences. Partial rankings are compared through the marginalised kernel.
+
+    One Gram matrix is computed, of the distinct rankings; all permutations are matrix products with it.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples_X, n_items)
+        Rank matrix of the first sample: lower is preferred, equal ranks are ties, NaN is missing. With
+        `kernel="precomputed"`, the symmetric matrix of kernel values of all rows of both samples; its diagonal is not
+        used.
+    Y : array-like of shape (n_samples_Y, n_items)
+        Rank matrix of the second sample, the same items in the same columns. With `kernel="precomputed"`, labels of
+        shape (n_samples,) with two values, the sample of each row of the matrix.
+    kernel : str, PartialRankingKernel or kernel object, default="mallows"
+        A name that :class:`~skrank.kernels.PartialRankingKernel` knows (a scale is then the inverse of the median
+        distance over the pooled rankings), such a transformer, a kernel object from :mod:`skrank.kernels` or a
+        combination of such, or "precomputed". Sampled kernels (:class:`~skrank.kernels.MarginalizedKernel`, or a name
+        where no closed form exists) are treated so that the statistic stays unbiased: equal rankings of different rows
+        get a value from independent samples.
+    n_permutations : int, default=999
+        Number of permutations; the smallest possible p-value is 1 / (n_permutations + 1).
+    random_state : int, RandomState instance or None, default=None
+        Source of the permutations, and of the samples of a kernel without a seed of its own.
+    n_jobs : int, default=None
+        Number of joblib workers for blocks of the Gram matrix and of the permutations; threads unless a
+        ``joblib.parallel_config`` says else. The result does not depend on it.
+
+    Returns
+    -------
+    result : MMDTestResult
+        With attributes `statistic`, `pvalue`, `null_distribution` and `kernel`.
+
+    Raises
+    ------
+    ValueError
+        If a sample has fewer than two rankings, if the items differ, or if a row has no closed form under an exact
+        kernel object.
+
+    Notes
+    -----
+    The rows of a sample must be independent draws: several rankings of one person are not.
+
+    References
+    ----------
+    .. [1] A. Gretton, K. Borgwardt, M. Rasch, B. Schoelkopf, A. Smola, "A kernel two-sample test", Journal of Machine
+       Learning Research 13, 2012.
+    .. [2] M. Lomeli, M. Rowland, A. Gretton and Z. Ghahramani, "Antithetic and Monte Carlo kernel estimators for
+       partial rankings", Statistics and Computing 29, 2019: Equations 21 and 22, here with the sum over all pairs (x,
+       y) in the cross term.
+    .. [3] B. Phipson, G. Smyth, "Permutation p-values should never be zero", Statistical Applications in Genetics and
+       Molecular Biology 9(1), 2010.
+
+    Examples
+    --------
+    Top-3 lists of 8 items, uniform ones and ones about a center:
+
+    >>> from skrank.datasets import make_rankings
+    >>> from skrank.stats import mmd_test
+    >>> X = make_rankings(60, 8, top_k=3, random_state=0)
+    >>> Y = make_rankings(60, 8, top_k=3, phi=0.6, random_state=1)
+    >>> result = mmd_test(X, Y, random_state=0)
+    >>> result.pvalue
+    0.001
+    >>> mmd_test(X, make_rankings(60, 8, top_k=3, random_state=2), random_state=0).pvalue > 0.05
+    True
+    """
+    rng = as_generator(random_state)
+    if isinstance(kernel, str) and kernel == "precomputed":
+        gram, n_first = _check_precomputed(X, Y)
+        group, kernel = np.arange(len(gram)), None
+    else:
+        gram, group, n_first, kernel = _pooled_gram(X, Y, kernel, rng, n_jobs)
+    statistic, null = permutation_test(gram, group, n_first, n_permutations, rng, n_jobs)
+    at_least = np.count_nonzero(null >= statistic - TOLERANCE * max(gram.max(), -gram.min()))
+    return MMDTestResult(statistic, float((1 + at_least) / (1 + n_permutations)), null, kernel)
+
+
+# ---------------------------------------------------------------- input
+def _pooled_gram(X, Y, kernel, rng, n_jobs):
+    """Gram matrix of the distinct rankings, which one each row is, how many rows are X's, and the kernel."""
+    marker = missing_marker(kernel) if isinstance(kernel, Kernel) else np.nan
+    samples = [check_rankings(rows, input_name=name, missing_values=marker) for rows, name in ((X, "X"), (Y, "Y"))]
+    _check_items(samples, item_names(X), item_names(Y))
+    for ranks, name in zip(samples, ("X", "Y"), strict=True):
+        if len(ranks) < 2:
+            raise ValueError(f"{name} has one ranking; an unbiased estimate needs at least two in either sample.")
+    table = aggregate(np.concatenate([ranks.astype(np.int64) for ranks in samples]))
+    pooled = np.where(table.ranks == MISSING, np.nan, table.ranks)[table.inverse]
+    kernel, normalize = settle(kernel, pooled, int(rng.integers(2**31)))
+    if isinstance(kernel, RankingKernel):
+        for ranks, name in zip(samples, ("X", "Y"), strict=True):
+            kernel._check_exact(ranks, name)
+    gram = distinct_gram(kernel, table.ranks, table.weights > 1, normalize=normalize, n_jobs=n_jobs)
+    return gram, table.inverse, len(samples[0]), kernel
+
+
+def _check_items(samples, names, other_names):
+    if samples[0].shape[1] != samples[1].shape[1]:
+        raise ValueError(
+            f"X ranks {samples[0].shape[1]} items but Y ranks {samples[1].shape[1]}: the columns must be the same."
+        )
+    if names is not None and other_names is not None and not np.array_equal(names, other_names):
+        raise ValueError(
+            f"The columns of X and Y must be the same items in the same order, got {names.tolist()} and "
+            f"{other_names.tolist()}."
+        )
+
+
+def _check_precomputed(gram, labels):
+    gram = check_array(gram, dtype=np.float64, input_name="X", copy=True, ensure_all_finite=False)
+    np.fill_diagonal(gram, 0)
+    gram = check_array(gram, input_name="X")
+    labels = column_or_1d(labels)
+    if gram.shape != (len(labels), len(labels)):
+        raise ValueError(
+            "With kernel='precomputed', X is the kernel matrix of all rows of both samples and Y their labels, of "
+            f"shapes (n, n) and (n,); got {gram.shape} and {labels.shape}."
+        )
+    if not np.allclose(gram, gram.T, rtol=1e-8, atol=1e-10 * np.abs(gram).max()):
+        raise ValueError("With kernel='precomputed', X must be a symmetric kernel matrix.")
+    values, sample = np.unique(labels, return_inverse=True)
+    counts = np.bincount(sample)
+    if len(values) != 2 or counts.min() < 2:
+        raise ValueError(
+            "With kernel='precomputed', Y must label two samples of at least two rows each, got "
+            f"{dict(zip(values.tolist(), counts.tolist(), strict=True))}."
+        )
+    order = np.argsort(sample, kind="stable")
+    return gram[np.ix_(order, order)], int(counts[0])
+
+
+# ---------------------------------------------------------------- statistic and permutations
+def permutation_test(gram, group, n_first, n_permutations, rng, n_jobs=None):
+    """Unbiased squared MMD and its values under random permutations of the rows.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_distinct, n_distinct)
+        Symmetric kernel values between distinct rankings; the diagonal holds the value of two equal ones (anything
+        finite where there is no second one).
+    group : ndarray of shape (n_samples,), int
+        Which distinct ranking each row is; the first `n_first` rows are the first sample.
+    n_first, n_permutations : int
+    rng : numpy.random.Generator
+    n_jobs : int, default=None
+
+    Returns
+    -------
+    statistic : float
+    null : ndarray of shape (n_permutations,)
+    """
+    totals = np.bincount(group, minlength=len(gram)).astype(float)
+    first = np.bincount(group[:n_first], minlength=len(gram)).astype(float)
+    moments = _moments(gram, totals)
+    statistic = float(_statistics(gram, first[None], totals, moments, n_first)[0])
+    sizes = [
+        len(block) for block in np.array_split(np.arange(n_permutations), -(-n_permutations // BLOCK_PERMUTATIONS))
+    ]
+    seeds = rng.integers(2**63, size=len(sizes))
+    tasks = (
+        delayed(_null_block)(gram, totals, moments, n_first, size, seed)
+        for size, seed in zip(sizes, seeds, strict=True)
+    )
+    one_thread = effective_n_jobs(n_jobs) > 1
+    with threadpool_limits(1, "blas") if one_thread else contextlib.nullcontext():
+        null = np.concatenate(Parallel(n_jobs, prefer="threads")(tasks))
+    return statistic, null
+
+
+def _moments(gram, totals):
+    """What the statistic needs of all rows together: row sums, the total and the diagonal."""
+    sums = gram @ totals
+    return sums, totals @ sums, np.diagonal(gram).copy()
+
+
+def _null_block(gram, totals, moments, n_first, n_permutations, seed):
+    rng = np.random.default_rng(seed)
+    labels = np.zeros((n_permutations, int(totals.sum())), np.uint8)
+    labels[:, :n_first] = 1
+    rng.permuted(labels, axis=1, out=labels)
+    if len(totals) < labels.shape[1]:
+        starts = np.cumsum(totals) - totals
+        first = np.add.reduceat(labels, starts.astype(np.intp), axis=1, dtype=np.float64)
+    else:
+        first = labels.astype(np.float64)
+    return _statistics(gram, first, totals, moments, n_first)
+
+
+def _statistics(gram, first, totals, moments, n_first):
+    """Unbiased squared MMD of several divisions, given by how often the first sample holds each distinct ranking."""
+    sums, total, diagonal = moments
+    n_second = int(totals.sum()) - n_first
+    within_first = np.einsum("bd,bd->b", first @ gram, first)
+    towards_all = first @ sums
+    across = towards_all - within_first
+    within_second = total - towards_all - across
+    # Pairs of a row with itself.
+    within_first -= first @ diagonal
+    within_second -= (totals - first) @ diagonal
+    return (
+        within_first / (n_first * (n_first - 1))
+        + within_second / (n_second * (n_second - 1))
+        - 2 * across / (n_first * n_second)
+    )
