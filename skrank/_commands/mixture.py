@@ -53,7 +53,12 @@ def run(arguments):
             f"ranking {int(np.argmax(gaps))} leaves items out, and a mixture needs to know what is meant by that. Pass "
             "--unranked last if they are worse than all that is ranked."
         )
-    estimator = MallowsMixture(n_components, max_components=arguments.max_components, random_state=arguments.seed)
+    estimator = MallowsMixture(
+        n_components,
+        max_components=arguments.max_components,
+        init=("peel", "kmeans"),
+        random_state=arguments.seed,
+    )
     mixture, remarks = _fit(estimator, rankings.ranks, rankings.weights)
     lines = [
         heading(rankings.title, "="),
