@@ -35,9 +35,9 @@ def make_hard_mallows_pair(
     ----------
     kind : {"concentric", "block_flips"}, default="concentric"
         "concentric" (Lemma 9): all components share one center. The first mixture has the dispersions phi, 3 phi, ...,
-        (2k - 1) phi, the second 2 phi, 4 phi, ..., 2k phi, with weights that make them agree on all rankings within
-        2k - 2 disagreements of the center up to a common factor, so that any method needs a number of rankings
-        exponential in k.
+        (2k - 1) phi, the second 2 phi, 4 phi, ..., 2k phi. The weights are those of a binomial sum that vanishes on all
+        rankings within 2k - 2 disagreements of the center, so the mixtures are much closer than their components, and
+        the number of rankings that any method needs is exponential in k.
 
         "block_flips" (Theorem 6.1): l blocks of neighbouring items, k = 2^(l - 1) components of equal weight. A
         component flips every pair of neighbours inside some of the blocks: an even number of blocks in the first

@@ -14,10 +14,9 @@ from threadpoolctl import threadpool_limits
 
 from skrank._random import as_generator
 from skrank._rankings import MISSING, aggregate, check_rankings, item_names
-from skrank.kernels._base import RankingKernel
 from skrank.kernels._marginalized import missing_marker
 from skrank.kernels._partial import PartialRankingKernel
-from skrank.stats._mmd_gram import distinct_gram, settle
+from skrank.stats._mmd_gram import distinct_gram, ranking_kernels, settle
 
 # Permutations of one task: enough for a matrix product, few enough that many workers get some.
 BLOCK_PERMUTATIONS = 250
@@ -154,12 +153,12 @@ def _pooled_gram(X, Y, kernel, rng, n_jobs):
     for ranks, name in zip(samples, ("X", "Y"), strict=True):
         if len(ranks) < 2:
             raise ValueError(f"{name} has one ranking; an unbiased estimate needs at least two in either sample.")
-    table = aggregate(np.concatenate([ranks.astype(np.int64) for ranks in samples]))
+    table = aggregate(np.concatenate(samples))
     pooled = np.where(table.ranks == MISSING, np.nan, table.ranks)[table.inverse]
     kernel, normalize = settle(kernel, pooled, int(rng.integers(2**31)))
-    if isinstance(kernel, RankingKernel):
+    for part in ranking_kernels(kernel):
         for ranks, name in zip(samples, ("X", "Y"), strict=True):
-            kernel._check_exact(ranks, name)
+            part._check_exact(ranks, name)
     gram = distinct_gram(kernel, table.ranks, table.weights > 1, normalize=normalize, n_jobs=n_jobs)
     return gram, table.inverse, len(samples[0]), kernel
 

@@ -7,7 +7,7 @@ differs there as well. So equal rankings are grouped, and their value is compute
 
 import numpy as np
 from sklearn import clone
-from sklearn.gaussian_process.kernels import Exponentiation, Product, Sum
+from sklearn.gaussian_process.kernels import Exponentiation, Kernel, Product, Sum
 from sklearn.utils import gen_batches
 
 from skrank.kernels._base import RankingKernel
@@ -61,6 +61,16 @@ def settle(kernel, X, seed):
     return sampled, transformer.normalize
 
 
+def ranking_kernels(kernel):
+    """The kernels on rankings that a kernel object is, or is combined of."""
+    if isinstance(kernel, RankingKernel):
+        yield kernel
+        return
+    for part in kernel.get_params(deep=False).values():
+        if isinstance(part, Kernel):
+            yield from ranking_kernels(part)
+
+
 def distinct_gram(kernel, ranks, repeated, *, normalize=False, n_jobs=None):
     """Gram matrix of distinct rankings, its diagonal that of `stranger_values` where rankings are repeated, else 0.
 
@@ -85,7 +95,8 @@ def distinct_gram(kernel, ranks, repeated, *, normalize=False, n_jobs=None):
     else:
         gram = exact_gram(kernel, ranks, n_jobs=n_jobs)
     own = np.zeros(len(ranks))
-    own[repeated] = stranger_values(kernel, ranks[repeated])
+    if repeated.any():
+        own[repeated] = stranger_values(kernel, ranks[repeated])
     if normalize:
         diagonal = np.diagonal(gram)
         scale = np.where(diagonal > 0, np.sqrt(diagonal), 1.0)
@@ -121,7 +132,7 @@ def stranger_values(kernel, ranks):
     evaluate = evaluator(kernel)
     blocks = (ranks[rows] for rows in gen_batches(len(ranks), BLOCK_ROWS))
     # Two arguments: what a kernel adds where Y is None stays away.
-    return np.concatenate([np.diagonal(evaluate(block, block.copy())) for block in blocks] or [np.empty(0)])
+    return np.concatenate([np.diagonal(evaluate(block, block.copy())) for block in blocks])
 
 
 def _between_samples(kernel, samples, other):

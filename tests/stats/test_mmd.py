@@ -226,6 +226,8 @@ def test_bad_arguments():
     gap[2, 1] = np.nan
     with pytest.raises(ValueError, match="Row 2 of Y has missing items"):
         mmd_test(X, gap, MallowsKernel())
+    with pytest.raises(ValueError, match="Row 2 of Y has missing items"):
+        mmd_test(X, gap, KendallKernel() + MallowsKernel() ** 2)
     with pytest.raises(ValueError, match="'precomputed' or one of kendall"):
         mmd_test(X, Y, "mallow")
     with pytest.raises(ValueError, match="output='kernel'"):
