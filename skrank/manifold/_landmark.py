@@ -95,7 +95,7 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
         less for answers without noise, more where n_components is too small or the noise is of another kind.
     expected_error_ : float
         Expected Procrustes error (:func:`skrank.metrics.procrustes_error`) of the embedding where the model holds, from
-        the Fisher information of the answers.
+        the Fisher information of the answers about landmarks: too large with `refine="ste"`, which has others besides.
     oracle_ : callable
         The oracle that was asked, bound to the items where it can be.
     n_features_in_ : int
@@ -281,7 +281,7 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
         rows = position[inverse]
         self.embedding_ = self._points[rows]
         self.landmarks_ = first[base[landmarks]]
-        self.landmark_scores_ = fit.ranked.scores[rows]
+        self.landmark_scores_ = _take_rows(fit.ranked.scores, rows)
         self.shifts_ = fit.geometry.shifts
         self.landmark_distances_ = fit.geometry.distances
         self.n_queries_ = fit.ranked.n_queries + budget.n_triplets
@@ -359,6 +359,15 @@ def _track(estimator, context, prefix, iterable, name, length):
                 task.call_on_fit_task_end(estimator=estimator)
     finally:
         stage.call_on_fit_task_end(estimator=estimator)
+
+
+def _take_rows(scores, rows):
+    """scores[rows]; in place, a column at a time, where there are as many rows as before."""
+    if len(rows) != len(scores):
+        return scores[rows]
+    for column in scores.T:
+        column[:] = column[rows]
+    return scores
 
 
 def _draw_panel(n_items, landmarks, size, random_state):

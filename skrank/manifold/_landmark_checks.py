@@ -79,12 +79,12 @@ def warn_of_doubts(fit, degree, refine):
             "larger n_components, another random_state, or more comparisons",
             ConvergenceWarning,
         )
-    if fit.expected_error > _LARGEST_EXPECTED_ERROR:
+    if fit.expected_error > _LARGEST_EXPECTED_ERROR and refine != "ste":
         warn(
             f"the answers determine the embedding only to an expected Procrustes error of {fit.expected_error:.2g}: "
             "raise n_comparisons, or lower n_components"
         )
-    if fit.undetermined > _LARGEST_UNDETERMINED:
+    if fit.undetermined > _LARGEST_UNDETERMINED and refine != "ste":
         warn(
             f"{fit.undetermined:.0%} of the spread of the embedding is due to items that are farther than all that "
             "they were compared with from most landmarks, so that their distance is not known: remove the outliers, or "

@@ -127,7 +127,7 @@ def _rank_landmark(oracle, items, landmark, number, design, alpha, tol, max_iter
     half_pass = _LandmarkPass(design, number)
     scores, converged = fit_scores(wins, degree, half_pass, alpha, tol, max_iter)
     net = 2 * wins - degree
-    return scores, net.astype(np.int16 if np.abs(net).max() < np.iinfo(np.int16).max else np.int32), degree, converged
+    return scores, net.astype(np.min_scalar_type(-int(np.abs(net).max()) - 1)), degree, converged
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def rank_landmarks(oracle, items, landmarks, design, alpha, tol, max_iter, n_job
         delayed(_rank_landmark)(oracle, items, landmark, number, design, alpha, tol, max_iter)
         for number, landmark in enumerate(landmarks)
     )
-    scores, nets, all_converged = np.zeros((len(items), len(landmarks)), np.float32), [], True
+    scores, nets, all_converged = np.zeros((len(items), len(landmarks)), np.float32, order="F"), [], True
     n_informative = np.full(len(items), len(landmarks), np.int16)
     ranked = zip(landmarks, results, strict=True)
     for number, (landmark, (column, net, degree, converged)) in enumerate(
