@@ -64,7 +64,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    for share, skewed in ((100, False), (10, False), (1, False), (1, True)):
+    for share, skewed in ((100, False), (10, False), (1, False), (10, True)):
         n_items, n_comparisons = arguments.items // share, arguments.comparisons // share
         pairs, won, truth = comparisons(n_items, n_comparisons, skewed, arguments.seed)
         print(f"\n{n_items} items, {n_comparisons} comparisons, {'skewed' if skewed else 'uniform'}")
