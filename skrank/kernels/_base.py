@@ -153,15 +153,15 @@ class RankingKernel(Kernel):
         if not _repeats_pay(table, other_table):
             return self._pairwise(ranks, other_ranks)
         gram = self._pairwise(table.ranks, None if other_ranks is None else other_table.ranks)
-        return np.take(gram, other_table.inverse, axis=1)[table.inverse]
+        return _spread(gram, table.inverse, other_table.inverse)
 
     def _gram_and_gradient(self, ranks):
         """Gram matrix of densified rankings and its derivatives in `theta`."""
         table = aggregate(ranks)
         if not _repeats_pay(table, table):
             return self._pairwise_and_gradient(ranks)
-        results = self._pairwise_and_gradient(table.ranks)
-        return tuple(np.take(result, table.inverse, axis=1)[table.inverse] for result in results)
+        gram, gradient = self._pairwise_and_gradient(table.ranks)
+        return _spread(gram, table.inverse, table.inverse), _spread(gradient, table.inverse, table.inverse)
 
     def _pairwise(self, ranks, other_ranks=None):
         raise NotImplementedError
@@ -176,9 +176,21 @@ class RankingKernel(Kernel):
 
 
 def _repeats_pay(table, other_table):
-    # Gathering costs about as much as writing the matrix twice, so half the values have to be saved.
+    # Spreading the values takes as long as computing most of them where that is fast.
     computed = len(table.ranks) * len(other_table.ranks)
-    return 2 * computed <= len(table.inverse) * len(other_table.inverse)
+    return 4 * computed <= len(table.inverse) * len(other_table.inverse)
+
+
+def _spread(values, rows, columns):
+    """``values[rows][:, columns]``, each distinct row gathered once and copied to where it belongs."""
+    spread = np.empty((len(rows), len(columns), *values.shape[2:]))
+    order = np.argsort(rows, kind="stable")
+    starts = np.searchsorted(rows[order], np.arange(len(values) + 1))
+    for distinct, (start, stop) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+        row = values[distinct][columns]
+        for place in order[start:stop]:
+            spread[place] = row
+    return spread
 
 
 def check_positive(value, name, kernel):

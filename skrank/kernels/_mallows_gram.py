@@ -41,13 +41,9 @@ def mallows_gram_and_gradient(ranks, nu):
     n_items = ranks.shape[1]
     gram = mallows_gram(ranks, None, nu)
     # d log [m]_q! / d nu is minus the mean distance of m items from a Mallows center.
-    choose_two, slope_of_log_g = _choose_two(n_items), -mean_distance(n_items, nu)
-    gradient = _sum_terms(
-        ranks, None, -1 / 2, -1 / 2 * choose_two - slope_of_log_g, 1 / 2 * choose_two + slope_of_log_g
-    )
-    gradient *= nu
-    gradient *= gram
-    return gram, gradient
+    half_pairs, slope_of_log_g = nu / 2 * _choose_two(n_items), -nu * mean_distance(n_items, nu)
+    cell_terms, bucket_terms = -half_pairs - slope_of_log_g, half_pairs + slope_of_log_g
+    return gram, _sum_terms(ranks, None, -nu / 2, cell_terms, bucket_terms, factor=gram)
 
 
 def mallows_diagonal(ranks, nu):
@@ -65,10 +61,11 @@ def _choose_two(n_items):
 
 
 # ---------------------------------------------------------------- sums over pairs and cells
-def _sum_terms(ranks, other_ranks, slope, cell_terms, bucket_terms, transform=None):
+def _sum_terms(ranks, other_ranks, slope, cell_terms, bucket_terms, transform=None, factor=None):
     """``slope (C(n, 2) - <S, S'>) + sum_ab cell_terms[m_ab] + sum_a bucket_terms[|A_a|] + sum_b bucket_terms[|B_b|]``.
 
-    The tables' first two entries, for no and one item, are 0. If given, `transform` is applied to the sums: a ufunc.
+    The tables' first two entries, for no and one item, are 0. If given, `transform` (a ufunc) is applied to
+    the sums, and they are multiplied by the matrix `factor`.
     """
     n_items, symmetric = ranks.shape[1], other_ranks is None
     n_pairs = n_items * (n_items - 1) // 2
@@ -94,6 +91,8 @@ def _sum_terms(ranks, other_ranks, slope, cell_terms, bucket_terms, transform=No
         if transform is not None:
             with np.errstate(over="ignore"):  # below the diagonal, where groups with other tiles may be missing
                 transform(tile, out=tile)
+        if factor is not None:
+            tile *= factor[rows, columns]
 
     for group in groups:
         is_first, is_last = tabulated and group is groups[0], group is groups[-1]

@@ -13,7 +13,7 @@ from skrank._rankings import expected_pair_signs, has_missing, pair_indices, row
 
 # Tiles of products: enough rows for an efficient matrix product, small enough to stay in the cache afterwards; no more
 # rows than columns.
-TILE_ROWS, TILE_COLUMNS = 128, 1024
+TILE_ROWS, TILE_COLUMNS = 128, 512
 
 
 def exact_dtype(bound):
