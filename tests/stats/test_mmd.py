@@ -1,6 +1,7 @@
 """The two-sample test: its statistic, its level, its power."""
 
 import itertools
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -202,16 +203,26 @@ def test_missing_items_by_another_number():
     assert mmd_test(*marked, KendallKernel(missing_values=-1), random_state=0).statistic == expected.statistic
 
 
-def test_the_same_result_with_any_workers():
+@pytest.mark.parametrize("backend", ["threading", "dask"])
+def test_the_same_result_with_any_workers(backend):
     X, Y = make_rankings(40, 6, missing_rate=0.2, random_state=19), make_rankings(30, 6, random_state=20)
-    results = [mmd_test(X, Y, n_permutations=600, random_state=1, n_jobs=n_jobs) for n_jobs in (None, 2)]
-    with parallel_config(backend="threading", n_jobs=2):
-        results.append(mmd_test(X, Y, n_permutations=600, random_state=1))
-    for result in results[1:]:
-        assert result.statistic == pytest.approx(results[0].statistic, abs=1e-14)
-        assert result.null_distribution == pytest.approx(results[0].null_distribution, abs=1e-14)
-        assert result.pvalue == results[0].pvalue
-    assert (mmd_test(X, Y, n_permutations=600, random_state=2).null_distribution != results[0].null_distribution).any()
+    alone = mmd_test(X, Y, n_permutations=600, random_state=1)
+    client = nullcontext()
+    if backend == "dask":
+        distributed = pytest.importorskip("distributed")
+        client = distributed.Client(processes=False, dashboard_address=None)
+    with client, parallel_config(backend=backend):
+        parallel = mmd_test(X, Y, n_permutations=600, random_state=1, n_jobs=2)
+    assert parallel.statistic == pytest.approx(alone.statistic, abs=1e-14)
+    assert parallel.null_distribution == pytest.approx(alone.null_distribution, abs=1e-14)
+    assert parallel.pvalue == alone.pvalue
+
+
+def test_the_seed_decides_the_permutations():
+    X, Y = make_rankings(9, 6, random_state=24), make_rankings(8, 6, random_state=25)
+    first, again, other = (mmd_test(X, Y, n_permutations=50, random_state=seed).null_distribution for seed in (1, 1, 2))
+    assert (first == again).all()
+    assert (first != other).any()
 
 
 def test_bad_arguments():
