@@ -1,0 +1,158 @@
+"""Sampled marginalised kernels: time against its floor and against the closed form, and variance by method.
+
+    python benchmarks/marginalized_kernels.py [--rows 500] [--repeats 5] [--seeds 200]
+
+Times are the best of interleaved repeats in one run on one BLAS thread; what counts is their ratios.
+"""
+
+import argparse
+import time
+from functools import partial
+
+import numpy as np
+from scipy.stats import kendalltau
+from threadpoolctl import threadpool_limits
+
+from skrank._rankings import densify, pair_signs
+from skrank.kernels import KendallKernel, MallowsKernel, MarginalizedKernel, SemimetricKernel
+from skrank.kernels._sample_pairs import pair_means, sign_words
+from skrank.kernels._sampling import sample_consistent
+
+TILE = 1 << 15
+
+
+def top(k, n_items, n_rankings, seed=0):
+    """Random top-k rankings, the others tied last."""
+    return np.random.default_rng(seed).random((n_rankings, n_items)).argsort(axis=1).argsort(axis=1).clip(max=k)
+
+
+def with_gaps(n_ranked, n_items, n_rankings, seed=0):
+    """Random rankings of some of the items, the others missing."""
+    X = np.random.default_rng(seed).random((n_rankings, n_items)).argsort(axis=1).argsort(axis=1).astype(float)
+    X[X >= n_ranked] = np.nan
+    return X
+
+
+def best_times(functions, repeats):
+    """Shortest time of each function, interleaved."""
+    times = {name: np.inf for name in functions}
+    for _ in range(repeats):
+        for name, function in functions.items():
+            start = time.perf_counter()
+            function()
+            times[name] = min(times[name], time.perf_counter() - start)
+    return times
+
+
+# ---------------------------------------------------------------- floors: distances of all sample pairs, one look-up
+def word_floor(words, table):
+    """Exclusive or and bit counts of all pairs, and a table pass, tile by tile; nothing is summed or kept."""
+    words = np.ascontiguousarray(words.reshape(len(words), -1).T)
+    n_rows = max(TILE // words.shape[1], 1)
+    n_samples = words.shape[1]
+    differences = np.empty((n_rows, n_samples), np.uint64)
+    counts = np.empty((n_rows, n_samples), np.uint8)
+    distances = np.empty((n_rows, n_samples), np.min_scalar_type(len(table)))
+    values = np.empty((n_rows, n_samples))
+    for start in range(0, n_samples - n_rows + 1, n_rows):
+        distances[:] = 0
+        for word in words:
+            np.bitwise_xor(word[start : start + n_rows, None], word, out=differences)
+            np.bitwise_count(differences, out=counts)
+            distances += counts
+        np.take(table, distances, out=values, mode="clip")
+
+
+def product_floor(signs, table):
+    """Products of sign matrices of all pairs, and a table pass, tile by tile; nothing is summed or kept."""
+    n_samples = len(signs)
+    width = 720
+    products = np.empty((width, width), np.float32)
+    values = np.empty((width, width))
+    for rows in range(0, n_samples - width + 1, width):
+        for columns in range(0, n_samples - width + 1, width):
+            np.matmul(signs[rows : rows + width], signs[columns : columns + width].T, out=products)
+            np.take(table, products.astype(np.intp), out=values, mode="wrap")
+
+
+def report_times(n_rankings, repeats):
+    print(f"Gram of {n_rankings} x {n_rankings} rankings, 20 samples a side, microseconds an entry")
+    print(f"{'data':<18}{'sampled':>10}{'floor':>10}{'ratio':>8}{'exact':>10}{'exact is faster':>17}{'symmetric':>11}")
+    for k, n_items in ((4, 10), (4, 20), (10, 40)):
+        n = n_rankings if n_items <= 20 else n_rankings // 2
+        ranks = densify(top(k, n_items, n))
+        other = densify(top(k, n_items, n, seed=1))
+        kernel = MallowsKernel(nu=0.05)
+        samples = sample_consistent(ranks, 20, 0)
+        others = sample_consistent(other, 20, 0)
+        flat = samples.positions.reshape(-1, n_items)
+        words, signs = sign_words(flat), pair_signs(flat)
+        n_pairs = n_items * (n_items - 1) // 2
+        table = np.exp(-0.05 * np.arange(n_pairs + 1))
+        both_signs = np.exp(-0.05 * np.arange(2 * n_pairs + 1))
+        times = best_times(
+            {
+                "sampled": partial(pair_means, kernel, samples, others),
+                "symmetric": partial(pair_means, kernel, samples),
+                "words": partial(word_floor, words, table),
+                "products": partial(product_floor, signs, both_signs),
+                "exact": partial(kernel._pairwise, ranks, other),
+            },
+            repeats,
+        )
+        entry = {name: seconds / n**2 * 1e6 for name, seconds in times.items()}
+        floor = min(entry["words"], entry["products"])
+        print(
+            f"{f'top {k} of {n_items}':<18}{entry['sampled']:>10.3f}{floor:>10.3f}{entry['sampled'] / floor:>8.2f}"
+            f"{entry['exact']:>10.4f}{entry['sampled'] / entry['exact']:>16.0f}x{entry['symmetric']:>11.3f}"
+        )
+    full = top(10, 10, 40)
+    times = best_times(
+        {
+            "scipy": lambda: [[kendalltau(a, b).statistic for b in full] for a in full],
+            "ours": lambda: KendallKernel()(full),
+        },
+        3,
+    )
+    ratio = times["scipy"] / times["ours"]
+    print(f"Kendall kernel of 40 full rankings against a loop of scipy's kendalltau: {ratio:.0f} times faster")
+
+
+# ---------------------------------------------------------------- variance
+def variance(kernel, X, method, n_seeds, n_samples=20):
+    upper = np.triu_indices(len(X), 1)
+    values = [
+        MarginalizedKernel(kernel, method=method, n_samples=n_samples, random_state=seed)(X)[upper]
+        for seed in range(n_seeds)
+    ]
+    return np.var(values, axis=0).sum()
+
+
+def report_variance(n_seeds):
+    print(f"\nVariance of independent samples over that of others, 20 samples a side, {n_seeds} seeds")
+    print(f"{'data':<20}{'kernel':<26}{'antithetic':>12}{'herding':>10}")
+    data = {
+        "top 4 of 10": top(4, 10, 8),
+        "top 4 of 20": top(4, 20, 8),
+        "6 of 10, missing": with_gaps(6, 10, 8),
+        "4 of 10, missing": with_gaps(4, 10, 8),
+    }
+    kernels = [MallowsKernel(nu) for nu in (0.01, 0.05, 0.2, 1.0)] + [SemimetricKernel("spearman", nu=0.005)]
+    for name, X in data.items():
+        for kernel in kernels:
+            independent = variance(kernel, X, "monte_carlo", n_seeds)
+            ratio = independent / variance(kernel, X, "antithetic", n_seeds)
+            few = max(n_seeds // 10, 10)
+            herding = independent / variance(kernel, X, "herding", few)
+            print(f"{name:<20}{kernel!r:<26}{ratio:>12.1f}{herding:>10.1f}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=500)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=200)
+    arguments = parser.parse_args()
+    with threadpool_limits(1, "blas"):
+        report_times(arguments.rows, arguments.repeats)
+        report_variance(arguments.seeds)
