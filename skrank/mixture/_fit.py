@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.cluster import KMeans
+from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from skrank.mixture._description import description_length, ranked
@@ -144,11 +144,12 @@ def fit_fixed(data, n_components, inits, rng, options, *, n_init, with_polish, m
     -------
     fit : Fit
     search : PairSigns
-        The rankings it was searched on.
+        At most `max_rows` of the rankings.
     """
-    search = subsample(data, max_rows, rng) if with_polish else data
-    mixture, path = fit_runs(search, inits, n_components, rng, options, n_init, with_polish, n_jobs, progress)
-    mixture = polished_on_all(data, search, mixture, options)
+    search = subsample(data, max_rows, rng)
+    searched = search if with_polish else data
+    mixture, path = fit_runs(searched, inits, n_components, rng, options, n_init, with_polish, n_jobs, progress)
+    mixture = polished_on_all(data, searched, mixture, options)
     _told_to_stop(progress, "polish")
     return Fit(mixture, [*path, path_entry(data, mixture)]), search
 

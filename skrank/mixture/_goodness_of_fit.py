@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
+from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from skrank._mallows import sample_mallows
@@ -38,7 +38,9 @@ def tie_like(ranks, positions):
 
 def draw_like(data, mixture, rng):
     """A table of as many rankings drawn from the mixture, tied as those of the data are."""
-    ranks = np.repeat(data.ranks.T, np.rint(data.weights).astype(int), axis=0)
+    # Rounded sums, not weights: so the total is kept where weights are no whole numbers.
+    counts = np.diff(np.rint(np.cumsum(data.weights)), prepend=0).astype(int)
+    ranks = np.repeat(data.ranks.T, counts, axis=0)
     positions, _ = sample_mixture(mixture, len(ranks), rng)
     if data.has_ties:
         # Components come in blocks, so ties must not: which ranking is tied how does not depend on its component.

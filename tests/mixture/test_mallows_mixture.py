@@ -178,6 +178,7 @@ def test_fractional_and_zero_weights(two_groups):
     kept = fit_silently(MallowsMixture(2, subsample=100, random_state=0), X[weights > 0], sample_weight=[1.5] * 400)
     np.testing.assert_array_equal(mixture.centers_, kept.centers_)
     np.testing.assert_array_equal(mixture.dispersions_, kept.dispersions_)
+    assert mixture.goodness_of_fit(X, n_draws=3, sample_weight=0.4 * weights).statistic < 15
 
 
 # ---------------------------------------------------------------- scores
