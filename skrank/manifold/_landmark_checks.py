@@ -11,7 +11,7 @@ from skrank.manifold._landmark_fit import RELIABLE_DEGREE
 _LARGEST_RESIDUAL = 1.15  # 1 is healthy
 _SMALL_RESIDUAL = 0.9  # less than answers with noise leave
 _LARGEST_EXPECTED_ERROR = 0.06
-_LARGEST_UNDETERMINED = 0.02
+_LARGEST_UNDETERMINED = 0.01
 _LEAST_FLATNESS = 0.1
 
 

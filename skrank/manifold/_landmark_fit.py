@@ -178,7 +178,8 @@ class _Gradients:
         return np.concatenate([ranked.landmarks for ranked in self.rankings])
 
     def __call__(self, points):
-        return Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
+        # Threads even where a cluster is set: a pass takes less time than its gradients on their way back.
+        return Parallel(n_jobs=self.n_jobs, backend="threading", return_as="generator")(
             delayed(_scaled_gradient)(points, landmark, number, net, ranked.design)
             for ranked in self.rankings
             for number, (landmark, net) in enumerate(zip(ranked.landmarks, ranked.nets, strict=True))
@@ -279,7 +280,7 @@ def embed_landmarks(
     n_scores = len(gradients.landmarks)
     dispersion = chi2 * n_scores / (n_scores - n_components)
     squared_norms = np.sum((points - points.mean(axis=0)) ** 2, axis=1, dtype=float)
-    undetermined = squared_norms[ranked.n_informative <= n_components].sum() / squared_norms.sum()
+    undetermined = squared_norms[ranked.n_informative < n_components + 3].sum() / squared_norms.sum()
     axes = np.linalg.eigvalsh(np.atleast_2d(np.cov(points[landmarks].T)))
     flatness = min(
         eigenvalues[0] / max(eigenvalues[-1], np.finfo(float).tiny)
