@@ -4,15 +4,16 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Product, Sum
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from skrank._rankings import MISSING, aggregate, check_rankings, has_missing, rows_with_ties
+from skrank._rankings import MISSING, aggregate, check_rankings, has_missing, row_blocks, rows_with_ties
 from skrank.kernels._base import RankingKernel
 from skrank.kernels._diffusion import DiffusionKernel
 from skrank.kernels._kendall import KendallKernel
@@ -413,11 +414,10 @@ def exact_gram(kernel, ranks, other=None, *, n_jobs=None):
     symmetric = other is None
     matrix = np.empty((len(ranks), len(ranks if symmetric else other)))
     # Several blocks for each worker even out the rows of a triangle.
-    blocks = list(gen_batches(len(ranks), max(-(-len(ranks) // (4 * n_workers)), 1)))
-    tasks = (
-        delayed(_exact_rows)(evaluate, ranks[rows], ranks[rows.stop :] if symmetric else other, symmetric)
-        for rows in blocks
-    )
+    even = max(-(-len(ranks) // (4 * n_workers)), 1)
+    blocks = list(row_blocks(len(ranks), 8 * matrix.shape[1] * 2 * n_workers, max_rows=even))
+    # Whole arrays and slices: a cluster is sent each array once.
+    tasks = (delayed(_exact_rows)(evaluate, ranks, rows, other) for rows in blocks)
     with threadpool_limits(1, "blas"):
         for rows, values in zip(blocks, Parallel(n_jobs, prefer="threads", return_as="generator")(tasks), strict=True):
             if symmetric:
@@ -428,11 +428,11 @@ def exact_gram(kernel, ranks, other=None, *, n_jobs=None):
     return matrix
 
 
-def _exact_rows(evaluate, ranks, other, symmetric):
-    if not symmetric:
-        return evaluate(ranks, other)
-    own = evaluate(ranks)
-    return np.hstack([own, evaluate(ranks, other)]) if len(other) else own
+def _exact_rows(evaluate, ranks, rows, other):
+    if other is not None:
+        return evaluate(ranks[rows], other)
+    own, later = evaluate(ranks[rows]), ranks[rows.stop :]
+    return np.hstack([own, evaluate(ranks[rows], later)]) if len(later) else own
 
 
 def normalize_kernel(matrix, norms, other_norms):

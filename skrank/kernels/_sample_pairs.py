@@ -11,13 +11,15 @@ import contextlib
 from functools import partial
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from sklearn import clone
 from sklearn.utils import gen_batches
+from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from skrank._rankings import MISSING, pair_indices, row_blocks
 from skrank.kernels._base import RankingKernel
+from skrank.kernels._sampling import Samples
 
 WORD_BITS = 64
 # Rankings of a task for a worker.
@@ -140,9 +142,9 @@ def _all_pairs(kernel, samples, other, n_jobs, gradient):
     means_of = means_function(kernel, samples.positions.shape[-1], gradient)
     results = np.empty((1 + kernel.n_dims if gradient else 1, n_rankings, n_other))
     blocks = list(row_blocks(n_rankings, 16 * len(results) * n_other, max_rows=TASK_ROWS))
+    # Whole arrays and slices: a cluster is sent each array once.
     tasks = (
-        delayed(means_of)(samples.take(rows), other.take(slice(rows.start, None)) if symmetric else other)
-        for rows in blocks
+        delayed(_rows_of_means)(means_of, rows, rows.start if symmetric else 0, *samples, *other) for rows in blocks
     )
     # Workers are the threads; a product inside one of them takes no more.
     one_thread = effective_n_jobs(n_jobs) > 1
@@ -156,6 +158,11 @@ def _all_pairs(kernel, samples, other, n_jobs, gradient):
             else:
                 results[:, rows] = values
     return results
+
+
+def _rows_of_means(means_of, rows, first_other, positions, weights, other_positions, other_weights):
+    samples, other = Samples(positions, weights), Samples(other_positions, other_weights)
+    return means_of(samples.take(rows), other.take(slice(first_other, None)))
 
 
 def _symmetrize(squares):

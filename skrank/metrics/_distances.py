@@ -3,9 +3,10 @@
 from numbers import Real
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from scipy.spatial.distance import cdist
 from sklearn.utils import gen_even_slices
+from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from skrank._rankings import check_rankings, has_missing, row_blocks, rows_with_ties

@@ -90,6 +90,14 @@ class PairSigns:
         kept = self.n_rows * self.n_pairs <= KEPT_SIGNS
         self._signs = pair_signs(self.ranks.T).T.copy() if kept else None
 
+    def __getstate__(self):
+        # Signs are by far the largest part, and quicker to make again than to send to a worker.
+        return {**self.__dict__, "_signs": None}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._keep_signs()
+
     def _blocks(self, size):
         return (slice(start, min(start + size, self.n_rows)) for start in range(0, self.n_rows, size))
 

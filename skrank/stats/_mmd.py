@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from numbers import Integral
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from scipy.linalg.blas import dtrmm
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from skrank._random import as_generator
