@@ -1,6 +1,7 @@
 """`python -m skrank SUBCOMMAND`: what a library can show without being programmed."""
 
 import argparse
+import os
 import sys
 from importlib import import_module
 
@@ -23,7 +24,11 @@ def main(argv=None):
     except (OSError, ValueError) as error:
         print(f"python -m skrank {arguments.command}: {error}", file=sys.stderr)
         return 2
-    print(text)
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        # The reader, `head` say, has seen enough. What is left unwritten must not be tried again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
