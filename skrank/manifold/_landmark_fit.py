@@ -280,7 +280,9 @@ def embed_landmarks(
     n_scores = len(gradients.landmarks)
     dispersion = chi2 * n_scores / (n_scores - n_components)
     squared_norms = np.sum((points - points.mean(axis=0)) ** 2, axis=1, dtype=float)
-    undetermined = squared_norms[ranked.n_informative < n_components + 3].sum() / squared_norms.sum()
+    # an item that is beyond all others for most landmarks could as well be much farther away
+    enough = min(n_components + 3, len(landmarks) // 2)
+    undetermined = squared_norms[ranked.n_informative < enough].sum() / squared_norms.sum()
     axes = np.linalg.eigvalsh(np.atleast_2d(np.cov(points[landmarks].T)))
     flatness = min(
         eigenvalues[0] / max(eigenvalues[-1], np.finfo(float).tiny)
