@@ -41,7 +41,7 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
         points and answers from their Euclidean distances, without noise; the scale of the embedding is then arbitrary.
         A callable object is copied when the estimator is cloned, unless it defines `__sklearn_clone__`.
     n_landmarks : "auto" or int, default="auto"
-        Number of landmarks, at least `n_components + 3`. "auto" is the larger of 20 and `2 * n_components`, or all
+        Number of landmarks, at least `n_components + 3`. "auto" is the larger of 20 and `4 * n_components`, or all
         items if there are fewer. Fewer landmarks fail now and then.
     landmarks : {"maxmin", "random"} or array-like of int, default="maxmin"
         "maxmin" spends a tenth of the questions on a pilot embedding with random landmarks and takes points of it that

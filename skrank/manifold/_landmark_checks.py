@@ -43,7 +43,7 @@ def resolve_n_landmarks(n_landmarks, landmarks, n_items, n_components):
             )
         n_landmarks = len(landmarks)
     elif isinstance(n_landmarks, str):
-        n_landmarks = min(max(20, 2 * n_components), n_items)
+        n_landmarks = min(max(20, 4 * n_components), n_items)
     if not least <= n_landmarks <= n_items:
         raise ValueError(
             f"{n_landmarks} landmarks will not do: n_components={n_components} needs at least n_components + 3 = "
