@@ -15,6 +15,7 @@ import argparse
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 
@@ -138,18 +139,26 @@ def scaling():
         print(f"  {name}: " + ", ".join(cells), flush=True)
 
 
-def print_memory(n_rows):
-    X = rankings(n_rows, 20, 3)[1].astype(float)
+def memory(n_rows):
+    """Fit in a fresh process that loads the input and does nothing else first."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "X.npy")
+        np.save(path, rankings(n_rows, 20, 3)[1].astype(float))
+        subprocess.run([sys.executable, __file__, "--memory", path], check=True)
+
+
+def print_memory(path):
+    X = np.load(path)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     taken = seconds(MallowsMixture(3, random_state=0), X)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    print(f"N = {n_rows:8}: {taken:.2f} s, {peak / 1024:.0f} MB beyond the input ({X.nbytes / 2**20:.0f} MB)")
+    print(f"N = {len(X):8}: {taken:.2f} s, {peak / 1024:.0f} MB beyond the input ({X.nbytes / 2**20:.0f} MB)")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
-    parser.add_argument("--memory", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--memory", metavar="FILE", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.memory:
         print_memory(arguments.memory)
@@ -163,7 +172,7 @@ def main():
     scaling()
     print("\nMemory and time, each in a fresh process, n = 20, k = 3:")
     for n_rows in arguments.rows:
-        subprocess.run([sys.executable, __file__, "--memory", str(n_rows)], check=True)
+        memory(n_rows)
 
 
 if __name__ == "__main__":

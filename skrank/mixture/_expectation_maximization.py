@@ -123,7 +123,7 @@ def expectation(data, mixture, distances=None, with_log_density=False):
         np.maximum(values, LEAST_LOG_RATIO, out=values)
         np.exp(values, out=values)
         density = values.sum(axis=0)
-        np.divide(values, density, out=responsibilities[:, rows], casting="same_kind")
+        np.multiply(values, 1 / density, out=responsibilities[:, rows], casting="same_kind")
         if data.unit_weights and not with_log_density:
             total += top.sum() + _sum_of_logs(density)
             continue
