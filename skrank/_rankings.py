@@ -34,7 +34,8 @@ def check_rankings(
     Parameters
     ----------
     X : array-like of shape (n_samples, n_items)
-        Any finite real numbers, lower is preferred, equal values are ties, NaN (or ``pandas.NA``) is missing.
+        Any finite real numbers, lower is preferred, equal values are ties, NaN (or None, or ``pandas.NA`` in a column
+        of a type that has it) is missing.
     estimator : estimator, default=None
         If given, its ``n_features_in_`` and ``feature_names_in_`` are set (`reset=True`) or checked.
     reset : bool, default=True
@@ -64,6 +65,15 @@ def check_rankings(
             values = check_array(X, input_name=input_name, **options)
         else:
             values = validate_data(estimator, X, reset=reset, **options)
+        if values.dtype.kind == "O":  # what scikit-learn leaves unconverted: lists with None, categories of pandas
+            values = values.astype(np.float64)
+    except TypeError as error:
+        if "NAType" in str(error):
+            raise ValueError(
+                f"{input_name} holds pandas.NA among Python objects: give a DataFrame a type that has it, with "
+                "DataFrame.astype('Float64'), or write NaN instead."
+            ) from error
+        raise
     except ValueError as error:
         if "could not convert string" in str(error) or "bytes/strings" in str(error):
             raise ValueError(
@@ -150,7 +160,8 @@ def _densify_block(values):
     if present.size == 0:
         return np.full(values.shape, MISSING)
     low = present.min()
-    if float(present.max()) - float(low) < 64 and (present == np.rint(present)).all():
+    # Python's numbers: the span of large integers must not be rounded as floats.
+    if present.max().item() - low.item() < 64 and (present == np.rint(present)).all():
         return _densify_small(values, low, missing)
     order = np.argsort(values, axis=1, kind="stable")  # NaN goes last
     ascending = np.take_along_axis(values, order, axis=1)

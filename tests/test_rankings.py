@@ -71,6 +71,24 @@ def test_number_types_give_the_same_ranks(dtype):
     assert check_rankings(X.astype(dtype)).tolist() == X.tolist()
 
 
+def test_neighbours_at_the_ends_of_the_integers_are_told_apart():
+    # As floats these are equal, so a span taken in floats would be 0.
+    assert check_rankings(np.array([[2**62, 2**62 + 500, 2**62 + 100]])).tolist() == [[0, 2, 1]]
+    assert check_rankings(np.array([[2**64 - 1, 2**64 - 2, 2**64 - 600]], dtype=np.uint64)).tolist() == [[2, 1, 0]]
+    assert check_rankings(np.array([[-(2**63), 2**63 - 1, 0]])).tolist() == [[0, 2, 1]]
+
+
+def test_python_objects_that_are_numbers():
+    expected = [[0, MISSING, 1]]
+    assert check_rankings([[0, None, 1]]).tolist() == expected
+    assert check_rankings(np.array([[0, None, 1]], dtype=object)).tolist() == expected
+    assert check_rankings(pd.DataFrame([[0, None, 1]], dtype="category")).tolist() == expected
+    frame = pd.DataFrame([[0, pd.NA, 1]], dtype=object)
+    with pytest.raises(ValueError, match=r"X holds pandas.NA among Python objects.*astype\('Float64'\)"):
+        check_rankings(frame)
+    assert check_rankings(frame.astype("Float64")).tolist() == expected
+
+
 def test_data_frames_and_missing_values():
     data = {"a": [1, 2], "b": [None, 2], "c": [0, 5]}
     expected = [[1, MISSING, 0], [0, 0, 1]]
@@ -101,6 +119,7 @@ def test_many_items_do_not_overflow():
         ([[1, 2], [-np.inf, 0]], r"X\[1, 0\] is -inf"),
         ([["a", "b"]], "OrderingEncoder"),
         (np.array([["a", 1]], dtype=object), "OrderingEncoder"),
+        (pl.DataFrame({"a": ["x"], "b": ["y"]}), "OrderingEncoder"),
         (np.empty((0, 3)), "0 sample"),
         (np.empty((3, 0)), "0 feature"),
     ],
