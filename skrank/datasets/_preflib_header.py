@@ -13,8 +13,8 @@ KINDS = {
     "toi": "orders with ties of some alternatives",
     "cat": "categories of alternatives",
 }
-KEY_AND_VALUE = re.compile(r"#\s*([^:]+?)\s*:\s*(.*)")
-NUMBERED = re.compile(r"(ALTERNATIVE|CATEGORY) NAME (\d+)")
+NUMBERED = re.compile(r"(ALTERNATIVE|CATEGORY) NAME ([0-9]{1,15})")
+WHOLE = re.compile(r"[0-9]{1,15}")
 
 
 class Header(NamedTuple):
@@ -74,10 +74,10 @@ class _Lines:
 def _read_keys(lines, path):
     found = {}
     while lines.peek().startswith("#"):
-        match = KEY_AND_VALUE.fullmatch(lines.next())
-        if match is None:
+        key, colon, value = (part.strip() for part in lines.next().removeprefix("#").partition(":"))
+        if not (key and colon):
             raise parse_error(path, lines.number, "a header line must read '# KEY: value'.")
-        key, value = match[1].upper(), match[2].strip()
+        key = key.upper()
         if key in found:
             raise parse_error(path, lines.number, f"{key} for the second time (first in line {found[key][1]}).")
         found[key] = (value, lines.number)
@@ -92,7 +92,7 @@ def _read_keys(lines, path):
     item_names = _names(found, "ALTERNATIVE", n_items, path, lines.number)
     category_names = _names(found, "CATEGORY", n_categories, path, lines.number)
     metadata = {
-        key.lower().replace(" ", "_"): int(value) if key.startswith("NUMBER ") and value.isdecimal() else value
+        key.lower().replace(" ", "_"): int(value) if key.startswith("NUMBER ") and WHOLE.fullmatch(value) else value
         for key, (value, _) in found.items()
         if not NUMBERED.fullmatch(key)
     }
@@ -120,8 +120,8 @@ def _require(found, key, path, last_line):
 
 def _whole(found, key, path, last_line):
     value, line = _require(found, key, path, last_line)
-    if not (value.isascii() and value.isdecimal()) or int(value) == 0:
-        raise parse_error(path, line, f"{key} is {value!r}, but must be a positive whole number.")
+    if not (WHOLE.fullmatch(value) and int(value)):
+        raise parse_error(path, line, f"{key} is {value!r}, but must be a positive whole number, of at most 15 digits.")
     return int(value)
 
 
@@ -173,8 +173,6 @@ def _read_old(lines, path):
 def _old_numbers(lines, path, what, how_many):
     text = lines.next()
     numbers = [number.strip() for number in text.split(",")]
-    if len(numbers) != how_many or not all(
-        number.isascii() and number.isdecimal() and int(number) for number in numbers
-    ):
+    if len(numbers) != how_many or not all(WHOLE.fullmatch(number) and int(number) for number in numbers):
         raise parse_error(path, lines.number, f"expected {what} (old format) or '# KEY: value', found {text[:60]!r}.")
     return [int(number) for number in numbers]

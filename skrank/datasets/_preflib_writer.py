@@ -3,12 +3,14 @@
 import os
 
 import numpy as np
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions, validate_params
 
 from skrank import _rankings
 from skrank._rankings import MISSING, check_rankings, check_weights, n_ranked, rows_with_ties
 from skrank.datasets._preflib import distinct_rows
 from skrank.datasets._preflib_header import KINDS, kind_of_path
+from skrank.datasets._preflib_orders import MAX_DIGITS
 from skrank.datasets._text_files import write_bytes
 
 FREE_KEYS = (
@@ -58,8 +60,8 @@ def dump_preflib(path, X, *, sample_weight=None, item_names=None, kind=None, met
     Raises
     ------
     ValueError
-        If X is not of the kind asked for, a weight is not a whole number, a ranking ranks nothing, or a name does not
-        fit on a line.
+        If X, or the ending of `path`, is not of the kind asked for, a weight is not a whole number, a ranking ranks
+        nothing, or a name does not fit on a line.
 
     See Also
     --------
@@ -72,10 +74,14 @@ def dump_preflib(path, X, *, sample_weight=None, item_names=None, kind=None, met
         raise ValueError(f"item_names has {len(names)} names, but X has {ranks.shape[1]} columns.")
     metadata = dict(metadata or {})
     kind = kind or kind_of_path(path)
+    if kind_of_path(path) not in (None, kind):
+        raise ValueError(f"kind={kind!r}, but the name {os.path.basename(path)!r} ends in '.{kind_of_path(path)}'.")
     categories = []
     if kind == "cat":
-        ranks = _category_numbers(X, metadata.get("category_names"))
-        categories = metadata.get("category_names") or [f"category {index + 1}" for index in range(ranks.max() + 1)]
+        categories = metadata.get("category_names")
+        ranks = _category_numbers(X, categories)
+        if categories is None:
+            categories = [f"category {index + 1}" for index in range(max(ranks.max(), 0) + 1)]
     else:
         kind = _kind_that_holds(ranks, kind)
     ranks, counts = _counted(ranks, sample_weight)
@@ -90,6 +96,8 @@ def _counted(ranks, sample_weight):
     if not whole.all():
         row = int((~whole).argmax())
         raise ValueError(f"sample_weight[{row}] is {weights[row]}: a PrefLib file counts voters in whole numbers.")
+    if weights.sum() >= 10**MAX_DIGITS:
+        raise ValueError(f"sample_weight adds up to {weights.sum():g}: a PrefLib file has at most {MAX_DIGITS} digits.")
     ranks, weights = ranks[weights > 0], weights[weights > 0]
     first, group = distinct_rows(ranks)
     return ranks[first], np.bincount(group, weights).astype(np.int64).tolist()
@@ -110,7 +118,7 @@ def _kind_that_holds(ranks, kind):
 
 
 def _category_numbers(X, category_names):
-    values = np.asarray(X, dtype=np.float64)
+    values = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
     missing = np.isnan(values)
     numbers = np.where(missing, 0, values)
     highest = numbers.max() if category_names is None else len(category_names) - 1
@@ -133,7 +141,7 @@ def _header(path, kind, names, categories, metadata, counts):
     entries |= {f"CATEGORY NAME {index}": name for index, name in enumerate(categories, 1)}
     entries |= {f"ALTERNATIVE NAME {index}": name for index, name in enumerate(names, 1)}
     for key, value in entries.items():
-        if len(str(value).splitlines()) > 1:
+        if len(str(value).splitlines()) > 1 or "\0" in str(value):
             raise ValueError(f"{key} {value!r} does not fit on one line of a header.")
     return [f"# {key}: {value}".rstrip() for key, value in entries.items()]
 

@@ -168,6 +168,7 @@ GOOD = NEW.format(kind="soc", voters=5, orders=2, body=ORDERS["soc"][0])
         ("DATA TYPE: soc", "DATA TYPE: soi", "line 3: DATA TYPE is 'soi', but the file's name ends in '.soc'"),
         ("ALTERNATIVES: 3", "ALTERNATIVES: three", "line 4: NUMBER ALTERNATIVES is 'three'"),
         ("ALTERNATIVES: 3", "ALTERNATIVES: 0", "line 4: NUMBER ALTERNATIVES is '0'"),
+        ("ALTERNATIVES: 3", "ALTERNATIVES: " + 5000 * "3", "line 4: NUMBER ALTERNATIVES is '3333"),
         (
             "ALTERNATIVES: 3",
             "ALTERNATIVES: 4",
@@ -192,6 +193,7 @@ def test_broken_headers(tmp_path, old, new, message):
     ("text", "name", "message"),
     [
         ("three\n", "x.soc", "line 1: expected the number of alternatives"),
+        (5000 * "3" + "\n", "x.soc", "line 1: expected the number of alternatives"),
         ("2\n1,a\n3,b\n", "x.soc", "line 3: expected '2,name', the name of alternative 2 of 2"),
         ("2\n1,a\n", "x.soc", "line 3: expected '2,name'"),
         ("2\n1,a\n2,b\n3,3\n", "x.soc", "line 4: expected 'voters,sum of counts,unique orders'"),
@@ -275,6 +277,25 @@ def test_round_trip_of_categories(tmp_path):
     assert again.metadata["category_names"] == ["yes", "no"]
 
 
+@pytest.mark.parametrize(
+    ("X", "names", "expected"),
+    [
+        (pd.DataFrame({"egg": [0, pd.NA], "tuna": [1, 0]}, dtype="Int64"), np.array(["y", "n"]), [[0, 1], [NAN, 0]]),
+        ([[NAN, NAN], [NAN, NAN]], None, [[NAN, NAN]]),
+    ],
+)
+def test_categories_with_gaps_are_read_as_they_are_written(tmp_path, X, names, expected):
+    dump_preflib(tmp_path / "votes.cat", X, metadata={"category_names": names})
+    votes = load_preflib(tmp_path / "votes.cat", unranked="missing")
+    np.testing.assert_array_equal(votes.data, expected)
+    assert votes.metadata["category_names"] == (["category 1"] if names is None else ["y", "n"])
+
+
+def test_a_file_is_not_written_under_the_name_of_another_kind(tmp_path):
+    with pytest.raises(ValueError, match=r"kind='toi', but the name 'x.soc.gz' ends in '.soc'"):
+        dump_preflib(tmp_path / "x.soc.gz", [[1, 2]], kind="toi")
+
+
 def test_names_come_from_columns_and_weights_of_zero_go(tmp_path):
     frame = pd.DataFrame([[1, 2], [2, 1]], columns=["egg", "tuna"])
     dump_preflib(tmp_path / "x.soc", frame, sample_weight=[0, 2])
@@ -291,7 +312,9 @@ def test_names_come_from_columns_and_weights_of_zero_go(tmp_path):
         ([[1, 2], [NAN, NAN]], {}, "Row 1 of X ranks no item"),
         ([[1, 2]], {"sample_weight": [1.5]}, "sample_weight[0] is 1.5"),
         ([[1, 2]], {"item_names": ["a"]}, "item_names has 1 names, but X has 2 columns"),
+        ([[1, 2]], {"sample_weight": [1e15]}, "sample_weight adds up to 1e+15"),
         ([[1, 2]], {"item_names": ["a", "b\nc"]}, "does not fit on one line"),
+        ([[1, 2]], {"item_names": ["a", "b\0c"]}, "does not fit on one line"),
         ([[1, 2.5]], {"kind": "cat"}, "X[0, 1] is 2.5, but the categories are numbers from 0"),
         ([[-1, 2]], {"kind": "cat"}, "X[0, 0] is -1.0, but the categories"),
         ([[0, 2]], {"kind": "cat", "metadata": {"category_names": ["y", "n"]}}, "X[0, 1] is 2.0, but the categories"),
