@@ -80,7 +80,8 @@ def distinct_labels(table):
 
 def check_items(items):
     """Validate the labels that name the columns: 1-d, distinct, no gaps."""
-    if isinstance(items, (str, bytes)) or not hasattr(items, "__len__") or getattr(items, "ndim", 1) != 1:
+    no_sequence = isinstance(items, (str, bytes, set, frozenset))
+    if no_sequence or not hasattr(items, "__len__") or getattr(items, "ndim", 1) != 1:
         raise ValueError(f"items must be a list of the items' labels, in the order of the columns; got {items!r}.")
     items = label_array(items)
     if len(items) == 0:

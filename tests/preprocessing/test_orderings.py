@@ -78,6 +78,7 @@ def test_items_give_the_order_of_columns():
         (["abc", "bca"], {}, r"row 0 of orderings is 'abc'"),
         ([["a", "b"]], {"items": ["a", "b", "a"]}, r"items\[2\] is 'a', which is already items\[0\]"),
         ([], {"items": ["a"]}, "orderings is empty"),
+        ([["a", "b"]], {"items": {"a", "b"}}, r"items must be a list .*in the order of the columns; got \{"),
         ([["a", "b"]], {"items": ["a", None]}, r"items\[1\] is None"),
         ([["a", "b"]], {"items": ["a", "b"], "unranked": "worst"}, "unranked"),
     ],
