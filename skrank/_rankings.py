@@ -128,6 +128,20 @@ def item_names(X):
     return None if columns is None else np.asarray(columns, dtype=object)
 
 
+def check_same_items(X, Y, ranks, other_ranks):
+    """Raise unless two rank matrices, given as they came and densified, have the same items as columns."""
+    if ranks.shape[1] != other_ranks.shape[1]:
+        raise ValueError(
+            f"X ranks {ranks.shape[1]} items but Y ranks {other_ranks.shape[1]}: the columns must be the same."
+        )
+    names, other_names = item_names(X), item_names(Y)
+    if names is not None and other_names is not None and not np.array_equal(names, other_names):
+        raise ValueError(
+            f"The columns of X and Y must be the same items in the same order, got {names.tolist()} and "
+            f"{other_names.tolist()}."
+        )
+
+
 # ---------------------------------------------------------------- blocks
 def row_blocks(n_rows, row_bytes, max_rows=None):
     """Slices that cover n_rows: at most max_rows long, and within ``working_memory`` at row_bytes a row."""

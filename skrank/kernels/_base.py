@@ -6,7 +6,7 @@ from numbers import Real
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
-from skrank._rankings import aggregate, check_rankings, has_missing, n_ranked, rows_with_ties
+from skrank._rankings import aggregate, check_rankings, check_same_items, has_missing, n_ranked, rows_with_ties
 
 
 class RankingKernel(Kernel):
@@ -76,10 +76,7 @@ class RankingKernel(Kernel):
         if Y is None:
             return self._gram(ranks)
         other_ranks = self._validate(Y, "Y")
-        if ranks.shape[1] != other_ranks.shape[1]:
-            raise ValueError(
-                f"X ranks {ranks.shape[1]} items but Y ranks {other_ranks.shape[1]}: the columns must be the same."
-            )
+        check_same_items(X, Y, ranks, other_ranks)
         return self._gram(ranks, other_ranks)
 
     def diag(self, X):

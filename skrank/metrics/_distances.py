@@ -9,7 +9,7 @@ from sklearn.utils import gen_even_slices
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from skrank._rankings import check_rankings, has_missing, row_blocks, rows_with_ties
+from skrank._rankings import check_rankings, check_same_items, has_missing, row_blocks, rows_with_ties
 from skrank.metrics._pair_products import TILE_ROWS, sign_products
 
 METRICS = ("kendall", "spearman_footrule", "spearman", "hamming", "cayley", "lp", "chebyshev")
@@ -102,10 +102,7 @@ def pairwise_ranking_distances(X, Y=None, metric="kendall", *, p=2, n_jobs=None)
     if Y is not None:
         other_ranks = check_rankings(Y, input_name="Y")
         check_defined(other_ranks, metric, "Y")
-        if other_ranks.shape[1] != ranks.shape[1]:
-            raise ValueError(
-                f"X ranks {ranks.shape[1]} items but Y ranks {other_ranks.shape[1]}: the columns must be the same."
-            )
+        check_same_items(X, Y, ranks, other_ranks)
     if effective_n_jobs(n_jobs) == 1:
         return ranking_distances(ranks, other_ranks, metric, p)
     return _parallel_distances(ranks, ranks if other_ranks is None else other_ranks, metric, p, n_jobs)
@@ -149,10 +146,12 @@ def check_defined(ranks, metric, input_name):
     if missing or tied.any():
         row = int(np.argmax(tied | (ranks < 0).any(axis=1)))
         trouble = "ties items" if tied[row] else "has missing items"
+        definite = metric in NEGATIVE_TYPE
+        kernel = f"'semimetric_{metric}'" if definite else f"SemimetricKernel({metric!r}, allow_indefinite=True)"
         raise ValueError(
             f"Row {row} of {input_name} {trouble}, where metric={metric!r} is not defined. Use metric='kendall', or "
             "average a kernel of this metric over the full rankings consistent with each row: "
-            f"skrank.kernels.PartialRankingKernel(kernel='semimetric_{metric}', output='distance')."
+            f"skrank.kernels.PartialRankingKernel(kernel={kernel}, output='distance')."
         )
 
 

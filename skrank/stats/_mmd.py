@@ -14,7 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from skrank._random import as_generator
-from skrank._rankings import MISSING, aggregate, check_rankings, item_names
+from skrank._rankings import MISSING, aggregate, check_rankings, check_same_items
 from skrank.kernels._marginalized import missing_marker
 from skrank.kernels._partial import PartialRankingKernel
 from skrank.stats._mmd_gram import distinct_gram, ranking_kernels, settle
@@ -150,7 +150,7 @@ def _pooled_gram(X, Y, kernel, rng, n_jobs):
     """Gram matrix of the distinct rankings, which one each row is, how many rows are X's, and the kernel."""
     marker = missing_marker(kernel) if isinstance(kernel, Kernel) else np.nan
     samples = [check_rankings(rows, input_name=name, missing_values=marker) for rows, name in ((X, "X"), (Y, "Y"))]
-    _check_items(samples, item_names(X), item_names(Y))
+    check_same_items(X, Y, *samples)
     for ranks, name in zip(samples, ("X", "Y"), strict=True):
         if len(ranks) < 2:
             raise ValueError(f"{name} has one ranking; an unbiased estimate needs at least two in either sample.")
@@ -162,18 +162,6 @@ def _pooled_gram(X, Y, kernel, rng, n_jobs):
             part._check_exact(ranks, name)
     gram = distinct_gram(kernel, table.ranks, table.weights > 1, normalize=normalize, n_jobs=n_jobs)
     return gram, table.inverse, len(samples[0]), kernel
-
-
-def _check_items(samples, names, other_names):
-    if samples[0].shape[1] != samples[1].shape[1]:
-        raise ValueError(
-            f"X ranks {samples[0].shape[1]} items but Y ranks {samples[1].shape[1]}: the columns must be the same."
-        )
-    if names is not None and other_names is not None and not np.array_equal(names, other_names):
-        raise ValueError(
-            f"The columns of X and Y must be the same items in the same order, got {names.tolist()} and "
-            f"{other_names.tolist()}."
-        )
 
 
 def _check_precomputed(gram, labels):

@@ -88,6 +88,9 @@ def test_a_number_can_stand_for_missing():
 def test_bad_calls_are_refused():
     with pytest.raises(ValueError, match="X ranks 2 items but Y ranks 3"):
         ScaledAgreement()([[1, 2]], [[1, 2, 3]])
+    frame = pd.DataFrame({"egg": [1], "tuna": [2]})
+    with pytest.raises(ValueError, match=r"same items in the same order, got \['egg', 'tuna'\] and \['tuna', 'egg'\]"):
+        ScaledAgreement()(frame, frame[["tuna", "egg"]])
     with pytest.raises(ValueError, match="Gradient can only be evaluated when Y is None"):
         ScaledAgreement()([[1, 2]], [[1, 2]], eval_gradient=True)
 
