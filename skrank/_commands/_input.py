@@ -52,7 +52,9 @@ def read_rankings(arguments):
     columns = [name for name in ("label", "weight", "ignore") if getattr(arguments, name)]
     if path is None or not _is_csv(path):
         if columns or arguments.scores:
-            raise ValueError(f"--{(columns or ['scores'])[0]} needs a CSV file.")
+            swallowed = path is None and arguments.ignore
+            hint = " The file goes before --ignore, which takes every name after it." if swallowed else ""
+            raise ValueError(f"--{(columns or ['scores'])[0]} needs a CSV file.{hint}")
         if path is None:
             dataset, title = (
                 load_apa(unranked=unranked or "missing"),

@@ -75,7 +75,8 @@ class PartialRankingKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         paper): zero for equal rankings, symmetric, never negative. Estimators with ``metric="precomputed"``
         (AgglomerativeClustering, DBSCAN, KNeighborsClassifier, MDS) mean distances, those with
         ``kernel="precomputed"`` or ``affinity="precomputed"`` (SVC, KernelRidge, KernelPCA, SpectralClustering)
-        kernels: the wrong one of the two runs without an error, and groups what is farthest.
+        kernels: the wrong one of the two runs without an error, and groups what is farthest. SpectralClustering wants
+        no negative values, which "kendall" and "spearman" have: use another kernel, or add a constant.
     normalize : bool, default=False
         Divide K(R, R') by sqrt(K(R, R) K(R', R')), so that short ballots count as much as long ones. A ranking that
         says nothing to a linear kernel (K(R, R) = 0) keeps zeros.

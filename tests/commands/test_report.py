@@ -161,6 +161,8 @@ def test_options_of_csv_are_refused_for_other_files(tmp_path, run, capsys):
     assert "--label needs a CSV file" in run(None, "--label", "kind", name="x.soc")[2]
     assert main(["report", "--scores"]) == 2
     assert "--scores needs a CSV file" in capsys.readouterr().err
+    assert main(["report", "--ignore", "id", "x.csv"]) == 2
+    assert "--ignore needs a CSV file. The file goes before --ignore" in capsys.readouterr().err
     assert "No such file" in run(None, name="none.csv")[2]
 
 
