@@ -40,6 +40,7 @@ def load_sushi_order(path, *, unranked=None, item_names=None):
         sample_weight : ndarray of shape (n_users,), int64
             Ones.
         item_names : ndarray of shape (n_items,), str objects
+            The items' names.
 
     Raises
     ------

@@ -54,7 +54,7 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         The constant's share in the kernel, the square of the first feature.
     n_features_in_ : int
         Number of items.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the items, if X is a DataFrame.
 
     Warns

@@ -95,7 +95,7 @@ class PartialRankingKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         Inverse scale in use; None for a kernel that has none.
     n_features_in_ : int
         Number of items.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the items, if X is a DataFrame.
 
     Raises

@@ -62,8 +62,8 @@ class EuclideanOracle(_Oracle):
     noise : {None, "logistic", "flip"}, default=None
         How answers err.
     scale : "auto" or float, default="auto"
-        Factor of the squared distances in logistic noise. "auto" is 1 / median |D_ij - D_ik| over random triplets of
-        rows, so that the noise does not depend on the units of X. The rows are those of the first call, or those
+        Factor of the squared distances in logistic noise. "auto" is ``1 / median |D_ij - D_ik|`` over random triplets
+        of rows, so that the noise does not depend on the units of X. The rows are those of the first call, or those
         that :class:`~skrank.manifold.LandmarkOrdinalEmbedding` is fitted on.
     flip_rate : float in [0, 0.5], default=0.1
         Share of the answers that `noise="flip"` flips.

@@ -10,11 +10,16 @@ from skrank._random import hash_rows
 def row_keys(X):
     """One uint64 key for each row, a function of its values alone: the same in every batch, process and run.
 
-    Numbers are equal when they are equal as float64. Rows of any other type have the key of their `repr`.
+    Numbers that are equal have the same key whatever their type, but for integers beyond 2**53, which are told apart
+    from their neighbours and not recognised as floats. Rows of any other type have the key of their `repr`.
     """
     if X.dtype.kind in "biuf":
         # adding zero turns -0.0, which equals 0.0, into it
-        return hash_rows((np.ascontiguousarray(X, dtype=np.float64) + 0.0).view(np.int64))
+        words = (np.ascontiguousarray(X, dtype=np.float64) + 0.0).view(np.int64)
+        if X.dtype.kind in "iu":
+            beyond = (X > 2**53) | (X < -(2**53))
+            words[beyond] = X[beyond].astype(np.int64)
+        return hash_rows(words)
     digests = b"".join(hashlib.blake2b(repr(row).encode(), digest_size=8).digest() for row in X.tolist())
     return np.frombuffer(digests, np.uint64)
 

@@ -34,7 +34,7 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
         Labels of the items: numbers where all are numbers, objects otherwise.
     n_features_in_ : int
         Number of choices on a ballot.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the ballots' columns, where they are strings.
 
     See Also
@@ -161,7 +161,7 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        input_features : array-like of shape (n_features_in_,), default=None
+        input_features : array-like of shape (`n_features_in_`,), default=None
             Ignored: the output's columns are not the input's.
 
         Returns

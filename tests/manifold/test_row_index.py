@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from skrank.manifold._row_index import RowIndex, row_keys
 
@@ -11,6 +12,17 @@ def test_equal_rows_have_equal_keys_whatever_their_type():
     np.testing.assert_array_equal(row_keys(X[:, ::-1]), row_keys(X[:, ::-1].copy()))
     assert row_keys(np.array([[0.0]])) == row_keys(np.array([[-0.0]]))
     assert row_keys(X[:, ::-1])[0] != keys[0]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_long_integer_identifiers_are_told_apart(dtype):
+    """Identifiers of 64 bits, whose neighbours are the same float."""
+    ids = (np.arange(1000) + 1_700_000_000_000_000_000).astype(dtype)[:, None]
+    index, first, inverse = RowIndex.build(ids)
+    assert len(first) == 1000
+    np.testing.assert_array_equal(index.find(ids[::-1]), inverse[::-1])
+    least = np.array([[-(2**63)], [-(2**63) + 1], [2**63 - 1], [2**63 - 2]])
+    assert len(np.unique(row_keys(least))) == 4
 
 
 def test_a_key_depends_on_its_row_alone():
