@@ -16,7 +16,7 @@ from sklearn.decomposition import KernelPCA
 
 from skrank import PartialRankingKernel
 from skrank.datasets import load_apa
-from skrank.inspection import PairwiseMajorityDisplay
+from skrank.inspection import PairwisePreferenceDisplay
 
 apa = load_apa(unranked="missing")
 several = (~np.isnan(apa.data)).sum(axis=1) >= 2
@@ -46,6 +46,6 @@ ax.legend()
 # What each cluster wants: the share of its voters who prefer the candidate of the row to that of the column.
 figure, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
 for cluster, ax in enumerate(axes):
-    PairwiseMajorityDisplay.from_rankings(X[clusters == cluster], item_names=apa.item_names, ax=ax)
+    PairwisePreferenceDisplay.from_rankings(X[clusters == cluster], item_names=apa.item_names, ax=ax)
     ax.set_title(f"cluster {cluster}")
 plt.show()

@@ -12,7 +12,7 @@ import numpy as np
 
 from skrank import MallowsMixture
 from skrank.datasets import make_mallows_mixture
-from skrank.inspection import MixtureDisplay, RankDistributionDisplay
+from skrank.inspection import MallowsMixtureDisplay, RankDistributionDisplay
 
 items = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu"]
 X, y = make_mallows_mixture(
@@ -32,7 +32,7 @@ ax.legend()
 
 # %%
 # The centers side by side.
-MixtureDisplay.from_estimator(mixture, item_names=items)
+MallowsMixtureDisplay.from_estimator(mixture, item_names=items)
 
 # %%
 # Where each component's people place the items.

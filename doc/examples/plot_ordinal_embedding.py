@@ -13,7 +13,7 @@ import numpy as np
 
 from skrank import LandmarkOrdinalEmbedding
 from skrank.datasets import make_triplets
-from skrank.inspection import EmbeddingDisplay
+from skrank.inspection import OrdinalEmbeddingDisplay
 from skrank.manifold import CountingOracle, EuclideanOracle, StochasticTripletEmbedding
 from skrank.metrics import procrustes_error, triplet_accuracy
 
@@ -43,6 +43,6 @@ for ax, (title, embedding) in zip(
     {"truth": points, "landmarks": landmark.embedding_, "recorded triplets": recorded.embedding_}.items(),
     strict=True,
 ):
-    EmbeddingDisplay.from_embedding(embedding, labels=np.digitize(angle, [4, 8]), names=False, ax=ax, s=12)
+    OrdinalEmbeddingDisplay.from_embedding(embedding, labels=np.digitize(angle, [4, 8]), names=False, ax=ax, s=12)
     ax.set_title(title)
 plt.show()

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 
-from skrank.inspection import PairwiseMajorityDisplay, RankDistributionDisplay
+from skrank.inspection import PairwisePreferenceDisplay, RankDistributionDisplay
 from skrank.inspection._rank_distribution import place_shares
 from skrank.stats import pairwise_majority
 
-DISPLAYS = [PairwiseMajorityDisplay, RankDistributionDisplay]
+DISPLAYS = [PairwisePreferenceDisplay, RankDistributionDisplay]
 NAN = np.nan
 
 
@@ -54,7 +54,7 @@ def test_full_rankings_fill_every_bar():
 
 def test_majorities_are_those_of_stats_in_the_order_of_the_consensus():
     frame = pd.DataFrame([[2, 1, 3], [2, 1, 3], [1, 3, NAN]], columns=["egg", "tuna", "squid"])
-    display = PairwiseMajorityDisplay.from_rankings(frame, sample_weight=[1, 2, 1])
+    display = PairwisePreferenceDisplay.from_rankings(frame, sample_weight=[1, 2, 1])
     assert display.item_names.tolist() == ["tuna", "egg", "squid"]
     expected = pairwise_majority(frame, sample_weight=[1, 2, 1]).fractions[np.ix_([1, 0, 2], [1, 0, 2])]
     np.testing.assert_array_equal(display.fractions, expected)

@@ -5,7 +5,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.mixture import GaussianMixture
 
 from skrank.datasets import make_mallows_mixture
-from skrank.inspection import MixtureDisplay
+from skrank.inspection import MallowsMixtureDisplay
 from skrank.mixture import MallowsMixture
 
 matplotlib.use("Agg")
@@ -20,7 +20,7 @@ def mixture():
 
 
 def test_a_line_is_an_items_place_in_every_center(mixture):
-    display = MixtureDisplay.from_estimator(mixture, item_names=list("abcde"))
+    display = MallowsMixtureDisplay.from_estimator(mixture, item_names=list("abcde"))
     for item, line in enumerate(display.lines_):
         np.testing.assert_array_equal(line.get_ydata(), mixture.centers_[:, item])
     labels = [label.get_text() for label in display.ax_.get_xticklabels()]
@@ -31,12 +31,12 @@ def test_a_line_is_an_items_place_in_every_center(mixture):
 
 def test_it_draws_on_given_axes_and_refuses_others(mixture):
     _, ax = plt.subplots()
-    display = MixtureDisplay.from_estimator(mixture, ax=ax)
+    display = MallowsMixtureDisplay.from_estimator(mixture, ax=ax)
     assert display.ax_ is ax
     assert list(display.item_names) == ["x0", "x1", "x2", "x3", "x4"]
     with pytest.raises(ValueError, match="item_names has 2 names"):
-        MixtureDisplay.from_estimator(mixture, item_names=["a", "b"])
+        MallowsMixtureDisplay.from_estimator(mixture, item_names=["a", "b"])
     with pytest.raises(NotFittedError):
-        MixtureDisplay.from_estimator(MallowsMixture())
+        MallowsMixtureDisplay.from_estimator(MallowsMixture())
     with pytest.raises(TypeError, match="GaussianMixture has no centers_"):
-        MixtureDisplay.from_estimator(GaussianMixture().fit(np.random.default_rng(0).normal(size=(20, 2))))
+        MallowsMixtureDisplay.from_estimator(GaussianMixture().fit(np.random.default_rng(0).normal(size=(20, 2))))

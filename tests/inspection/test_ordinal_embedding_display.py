@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 
 from skrank.datasets import make_triplets
-from skrank.inspection import EmbeddingDisplay
+from skrank.inspection import OrdinalEmbeddingDisplay
 from skrank.manifold import StochasticTripletEmbedding
 
 matplotlib.use("Agg")
@@ -29,7 +29,7 @@ def model():
 
 def test_points_names_and_axes(model):
     names = [f"item {number}" for number in range(12)]
-    display = EmbeddingDisplay.from_estimator(model, item_names=names, components=(0, 2))
+    display = OrdinalEmbeddingDisplay.from_estimator(model, item_names=names, components=(0, 2))
     np.testing.assert_allclose(display.scatter_[0].get_offsets(), model.embedding_[:, [0, 2]])
     assert [text.get_text() for text in display.ax_.texts] == names
     assert display.ax_.get_ylabel() == "component 2"
@@ -40,7 +40,7 @@ def test_points_names_and_axes(model):
 def test_classes_have_colours_and_a_legend(model):
     _, ax = plt.subplots()
     labels = np.repeat(["a", "b", "c"], 4)
-    display = EmbeddingDisplay.from_estimator(model, labels=labels, ax=ax)
+    display = OrdinalEmbeddingDisplay.from_estimator(model, labels=labels, ax=ax)
     assert display.ax_ is ax
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b", "c"]
     assert len({tuple(points.get_facecolor()[0]) for points in display.scatter_}) == 3
@@ -51,27 +51,27 @@ def test_classes_have_colours_and_a_legend(model):
 @pytest.mark.parametrize("n_classes", [2, 15, 30])
 def test_many_classes(n_classes):
     X = np.random.default_rng(0).standard_normal((60, 2))
-    display = EmbeddingDisplay.from_embedding(X, labels=np.arange(60) % n_classes)
+    display = OrdinalEmbeddingDisplay.from_embedding(X, labels=np.arange(60) % n_classes)
     assert len({tuple(points.get_facecolor()[0]) for points in display.scatter_}) == n_classes
 
 
 def test_one_component_and_many_items():
     X = np.random.default_rng(0).standard_normal((100, 1))
-    display = EmbeddingDisplay.from_embedding(X, item_names=range(100))
+    display = OrdinalEmbeddingDisplay.from_embedding(X, item_names=range(100))
     np.testing.assert_allclose(display.scatter_[0].get_offsets()[:, 0], X[:, 0])
     assert not display.ax_.texts
-    assert len(EmbeddingDisplay.from_embedding(X, item_names=range(100), names=True).ax_.texts) == 100
+    assert len(OrdinalEmbeddingDisplay.from_embedding(X, item_names=range(100), names=True).ax_.texts) == 100
 
 
 def test_bad_input(model):
     with pytest.raises(ValueError, match="components 0 to 2"):
-        EmbeddingDisplay.from_estimator(model, components=(0, 3))
+        OrdinalEmbeddingDisplay.from_estimator(model, components=(0, 3))
     with pytest.raises(ValueError, match="labels must have one entry for each of the 12 items"):
-        EmbeddingDisplay.from_estimator(model, labels=[0, 1])
+        OrdinalEmbeddingDisplay.from_estimator(model, labels=[0, 1])
     with pytest.raises(NotFittedError):
-        EmbeddingDisplay.from_estimator(StochasticTripletEmbedding())
+        OrdinalEmbeddingDisplay.from_estimator(StochasticTripletEmbedding())
     with pytest.raises(TypeError, match="PCA has no embedding_"):
-        EmbeddingDisplay.from_estimator(PCA().fit(np.eye(3)))
+        OrdinalEmbeddingDisplay.from_estimator(PCA().fit(np.eye(3)))
 
 
 def test_matplotlib_is_imported_only_to_plot():

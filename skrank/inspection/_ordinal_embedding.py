@@ -1,4 +1,4 @@
-"""EmbeddingDisplay: the items of an embedding as a scatter of points."""
+"""OrdinalEmbeddingDisplay: the items of an embedding as a scatter of points."""
 
 import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
@@ -8,7 +8,7 @@ from skrank.inspection._base import axes
 _MOST_LABELS = 60
 
 
-class EmbeddingDisplay:
+class OrdinalEmbeddingDisplay:
     """Scatter plot of embedded items, with their names or the colours of their classes.
 
     Create it with :meth:`from_estimator` or :meth:`from_embedding`.
@@ -35,11 +35,11 @@ class EmbeddingDisplay:
     --------
     >>> import matplotlib.pyplot as plt
     >>> from skrank.datasets import make_triplets
-    >>> from skrank.inspection import EmbeddingDisplay
+    >>> from skrank.inspection import OrdinalEmbeddingDisplay
     >>> from skrank.manifold import StochasticTripletEmbedding
     >>> triplets, _ = make_triplets(n_samples=20, n_triplets=3000, noise="logistic", random_state=0)
     >>> model = StochasticTripletEmbedding(random_state=0).fit(triplets)
-    >>> display = EmbeddingDisplay.from_estimator(model)
+    >>> display = OrdinalEmbeddingDisplay.from_estimator(model)
     >>> display.embedding.shape
     (20, 2)
     >>> plt.close(display.figure_)
@@ -66,7 +66,7 @@ class EmbeddingDisplay:
 
         Returns
         -------
-        display : EmbeddingDisplay
+        display : OrdinalEmbeddingDisplay
         """
         n_samples, n_components = self.embedding.shape
         if n_components > 1:
@@ -78,7 +78,7 @@ class EmbeddingDisplay:
             points = self.embedding[:, [horizontal, vertical]]
         else:
             points = np.column_stack([self.embedding[:, 0], np.zeros(n_samples)])
-        ax = axes(ax, "EmbeddingDisplay.plot", (7, 6) if n_components > 1 else (8, 2.5))
+        ax = axes(ax, "OrdinalEmbeddingDisplay.plot", (7, 6) if n_components > 1 else (8, 2.5))
         labels = np.zeros(n_samples) if self.labels is None else self.labels
         classes = np.unique(labels)
         palette = _colours(len(classes))
@@ -122,7 +122,7 @@ class EmbeddingDisplay:
 
         Returns
         -------
-        display : EmbeddingDisplay
+        display : OrdinalEmbeddingDisplay
         """
         check_is_fitted(estimator)
         if not hasattr(estimator, "embedding_"):
@@ -142,7 +142,7 @@ class EmbeddingDisplay:
 
         Returns
         -------
-        display : EmbeddingDisplay
+        display : OrdinalEmbeddingDisplay
         """
         embedding = check_array(embedding, dtype=float, input_name="embedding")
         details = {"item_names": item_names, "labels": labels}

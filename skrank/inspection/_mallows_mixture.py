@@ -1,4 +1,4 @@
-"""MixtureDisplay: the centers of a mixture side by side."""
+"""MallowsMixtureDisplay: the centers of a mixture side by side."""
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -6,7 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 from skrank.inspection._base import axes
 
 
-class MixtureDisplay:
+class MallowsMixtureDisplay:
     """Centers of a mixture of Mallows models as columns of items, a line for each item from column to column.
 
     Create it with :meth:`from_estimator`. The name of a column says the component's weight and its dispersion; lines
@@ -36,11 +36,11 @@ class MixtureDisplay:
     --------
     >>> import matplotlib.pyplot as plt
     >>> from skrank.datasets import make_mallows_mixture
-    >>> from skrank.inspection import MixtureDisplay
+    >>> from skrank.inspection import MallowsMixtureDisplay
     >>> from skrank.mixture import MallowsMixture
     >>> X, _ = make_mallows_mixture(500, 6, 2, phi=0.3, random_state=0)
     >>> mixture = MallowsMixture(2, random_state=0).fit(X)
-    >>> display = MixtureDisplay.from_estimator(mixture)
+    >>> display = MallowsMixtureDisplay.from_estimator(mixture)
     >>> len(display.lines_)
     6
     >>> plt.close(display.figure_)
@@ -64,11 +64,11 @@ class MixtureDisplay:
 
         Returns
         -------
-        display : MixtureDisplay
+        display : MallowsMixtureDisplay
         """
         n_components, n_items = self.centers.shape
         width, height = min(2.5 + 1.6 * n_components, 14), min(1.5 + 0.35 * n_items, 14)
-        ax = axes(ax, "MixtureDisplay.plot", (width, height))
+        ax = axes(ax, "MallowsMixtureDisplay.plot", (width, height))
         from matplotlib import colormaps
 
         colours = colormaps.get_cmap(cmap)(self.centers[0] / max(n_items - 1, 1) * 0.9)
@@ -115,7 +115,7 @@ class MixtureDisplay:
 
         Returns
         -------
-        display : MixtureDisplay
+        display : MallowsMixtureDisplay
         """
         check_is_fitted(estimator)
         if not hasattr(estimator, "centers_"):

@@ -1,4 +1,4 @@
-"""PairwiseMajorityDisplay: who beats whom."""
+"""PairwisePreferenceDisplay: who beats whom."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from skrank.inspection._base import axes, component_weights, weighted_rankings
 from skrank.stats import kemeny_consensus, pairwise_majority
 
 
-class PairwiseMajorityDisplay:
+class PairwisePreferenceDisplay:
     """Heat map of the share of rankings that prefer one item to another.
 
     Create it with :meth:`from_rankings` or :meth:`from_estimator`.
@@ -33,9 +33,9 @@ class PairwiseMajorityDisplay:
     --------
     >>> import matplotlib.pyplot as plt
     >>> from skrank.datasets import load_apa
-    >>> from skrank.inspection import PairwiseMajorityDisplay
+    >>> from skrank.inspection import PairwisePreferenceDisplay
     >>> apa = load_apa()
-    >>> display = PairwiseMajorityDisplay.from_rankings(
+    >>> display = PairwisePreferenceDisplay.from_rankings(
     ...     apa.data, sample_weight=apa.sample_weight, item_names=apa.item_names
     ... )
     >>> display.item_names.tolist()
@@ -61,11 +61,11 @@ class PairwiseMajorityDisplay:
 
         Returns
         -------
-        display : PairwiseMajorityDisplay
+        display : PairwisePreferenceDisplay
         """
         n_items = len(self.item_names)
         side = min(max(2.5 + 0.5 * n_items, 4), 12)
-        ax = axes(ax, "PairwiseMajorityDisplay.plot", (side + 1, side))
+        ax = axes(ax, "PairwisePreferenceDisplay.plot", (side + 1, side))
         ax.set_facecolor("0.85")  # of pairs that no ranking orders
         image = ax.imshow(100 * self.fractions, cmap=cmap, vmin=0, vmax=100)
         ax.set_xticks(range(n_items), self.item_names, rotation=45, ha="right", rotation_mode="anchor")
@@ -100,7 +100,7 @@ class PairwiseMajorityDisplay:
 
         Returns
         -------
-        display : PairwiseMajorityDisplay
+        display : PairwisePreferenceDisplay
         """
         ranks, weights, names = weighted_rankings(X, sample_weight, item_names)
         matrix = to_rank_matrix(ranks)
@@ -126,7 +126,7 @@ class PairwiseMajorityDisplay:
 
         Returns
         -------
-        display : PairwiseMajorityDisplay
+        display : PairwisePreferenceDisplay
         """
         weights = component_weights(estimator, X, component, sample_weight)
         return cls.from_rankings(X, sample_weight=weights, item_names=item_names, ax=ax, **plot_options)
