@@ -4,5 +4,12 @@ from skrank.inspection._mallows_mixture import MallowsMixtureDisplay
 from skrank.inspection._ordinal_embedding import OrdinalEmbeddingDisplay
 from skrank.inspection._pairwise_preference import PairwisePreferenceDisplay
 from skrank.inspection._rank_distribution import RankDistributionDisplay
+from skrank.inspection._ranking_kernel import RankingKernelDisplay
 
-__all__ = ["MallowsMixtureDisplay", "OrdinalEmbeddingDisplay", "PairwisePreferenceDisplay", "RankDistributionDisplay"]
+__all__ = [
+    "MallowsMixtureDisplay",
+    "OrdinalEmbeddingDisplay",
+    "PairwisePreferenceDisplay",
+    "RankDistributionDisplay",
+    "RankingKernelDisplay",
+]

@@ -1,21 +1,40 @@
-"""What all displays share: validated rankings with weights and names, and axes."""
+"""What all displays share: validated rankings with weights and names, samples, texts, colours and axes."""
 
 import numpy as np
+from sklearn.utils import check_random_state
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._rankings import check_rankings, check_weights
+from skrank._rankings import MISSING, check_rankings, check_weights, ordering
 from skrank._rankings import item_names as column_names
+
+
+def checked_names(names, n_items, owner):
+    """Names of items as an array of strings: those given, or x0, x1, ..."""
+    names = [f"x{item}" for item in range(n_items)] if names is None else [str(name) for name in names]
+    if len(names) != n_items:
+        raise ValueError(f"item_names has {len(names)} names, but {owner}.")
+    return np.array(names, dtype=object)
 
 
 def weighted_rankings(X, sample_weight, item_names):
     """Densified rankings, their weights, and the items' names (columns of a DataFrame, or x0, x1, ...)."""
     names = column_names(X) if item_names is None else item_names
     ranks = check_rankings(X)
-    names = [f"x{item}" for item in range(ranks.shape[1])] if names is None else [str(name) for name in names]
-    if len(names) != ranks.shape[1]:
-        raise ValueError(f"item_names has {len(names)} names, but X has {ranks.shape[1]} columns.")
-    return ranks, check_weights(sample_weight, ranks), np.array(names, dtype=object)
+    n_items = ranks.shape[1]
+    return ranks, check_weights(sample_weight, ranks), checked_names(names, n_items, f"X has {n_items} columns")
+
+
+def representative_rows(weights, most, random_state=0):
+    """Row numbers that stand for weighted rankings, and whether they were drawn.
+
+    Each row as often as its weight says, if that is at most `most` in all; otherwise a random sample by weight.
+    """
+    total = weights.sum()
+    if total <= most and (weights == np.rint(weights)).all():
+        return np.repeat(np.arange(len(weights)), weights.astype(np.intp)), False
+    rng = check_random_state(random_state)
+    return np.sort(rng.choice(len(weights), most, p=weights / total)), True
 
 
 def component_weights(estimator, X, component, sample_weight):
@@ -29,9 +48,43 @@ def component_weights(estimator, X, component, sample_weight):
     return probability[:, component] * check_weights(sample_weight, probability)
 
 
+# ---------------------------------------------------------------- texts
+def shorten(text, width):
+    """Text cut to a width, an ellipsis at its end if something was cut."""
+    return text if len(text) <= width else text[: width - 1].rstrip() + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def ranking_texts(ranks, names, width=44, name_width=12):
+    """Densified rankings as text, best first: ``a > b = c``, cut to lengths; missing items are left out."""
+    names = [shorten(str(name), name_width) for name in names]
+    return [shorten(_ranking_text(row, order, names), width) for row, order in zip(ranks, ordering(ranks), strict=True)]
+
+
+def _ranking_text(row, order, names):
+    ranked = [item for item in order if row[item] != MISSING]
+    text = names[ranked[0]] if ranked else "(nothing)"
+    for before, item in zip(ranked, ranked[1:], strict=False):
+        text += f" {'=' if row[before] == row[item] else '>'} {names[item]}"
+    return text
+
+
+# ---------------------------------------------------------------- matplotlib
 def axes(ax, caller, size):
     """The given axes, or those of a new figure of a size in inches."""
     check_matplotlib_support(caller)
     import matplotlib.pyplot as plt
 
     return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+
+
+def class_colours(n_classes):
+    """One colour for each class: those of Okabe and Ito, told apart by colour-blind people; more are a scale."""
+    from matplotlib import colormaps
+
+    if n_classes <= len(OKABE_ITO):
+        return list(OKABE_ITO[:n_classes])
+    return list(colormaps["turbo"](np.linspace(0.03, 0.97, n_classes)))
+
+
+# Okabe and Ito, "Color Universal Design" (2008), black last.
+OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")

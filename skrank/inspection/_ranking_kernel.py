@@ -1,0 +1,254 @@
+"""RankingKernelDisplay: which rankings are alike, by a kernel."""
+
+from numbers import Integral
+
+import numpy as np
+from scipy.cluster.hierarchy import dendrogram, leaves_list, linkage
+from scipy.spatial.distance import squareform
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from skrank._rankings import check_rankings, to_rank_matrix
+from skrank.inspection._base import axes, class_colours, ranking_texts, representative_rows, weighted_rankings
+from skrank.kernels import PartialRankingKernel
+from skrank.kernels._partial import kernel_to_distance
+
+LARGEST_TREE = 800  # leaves: scipy draws trees by recursion, and a screen has few more pixels
+MOST_RANKINGS_NAMED = 40
+
+
+class RankingKernelDisplay:
+    """Kernel matrix of rankings as a heat map, in the order of a dendrogram that is drawn beside it.
+
+    Create it with :meth:`from_rankings` or :meth:`from_estimator`. Groups of rankings that are alike are squares along
+    the diagonal, and branches of the tree. Small matrices name each ranking by its items.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_shown, n_shown)
+        Kernel values of the rankings shown, in the order of the tree's leaves.
+    linkage : ndarray of shape (n_shown - 1, 4)
+        Average linkage of their squared kernel distances, as of :func:`scipy.cluster.hierarchy.linkage`.
+    rows : ndarray of shape (n_shown,)
+        The row of X that each row of `gram` is. A ranking with a weight of 3 is shown three times.
+    names : ndarray of shape (n_shown,)
+        The rankings as text.
+    labels : ndarray of shape (n_shown,), default=None
+        Classes of the rankings.
+    note : str, default=""
+        What is shown, if not all rankings: below the heat map.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the heat map.
+    dendrogram_ax_ : matplotlib Axes
+        Axes of the tree.
+    figure_ : matplotlib Figure
+        Figure that holds both.
+    image_ : matplotlib AxesImage
+        The heat map.
+
+    See Also
+    --------
+    skrank.kernels.PartialRankingKernel : The kernel matrix, as a transformer.
+    skrank.metrics.dendrogram_purity : How well a tree agrees with classes.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from skrank.datasets import make_mallows_mixture
+    >>> from skrank.inspection import RankingKernelDisplay
+    >>> X, y = make_mallows_mixture(60, 6, n_components=2, centers="reversed", phi=0.3, random_state=0)
+    >>> display = RankingKernelDisplay.from_rankings(X, kernel="kendall", labels=y)
+    >>> display.gram.shape
+    (60, 60)
+    >>> int((display.labels[1:] != display.labels[:-1]).sum())    # the two groups are the two branches
+    1
+    >>> plt.close(display.figure_)
+    """
+
+    def __init__(self, gram, *, linkage, rows, names, labels=None, note=""):
+        self.gram = gram
+        self.linkage = linkage
+        self.rows = rows
+        self.names = names
+        self.labels = labels
+        self.note = note
+
+    def plot(self, ax=None, *, cmap=None, names=None):
+        """Draw heat map and tree.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw the heat map, the tree goes to its left; None makes a figure.
+        cmap : str or matplotlib Colormap, default=None
+            Colours. None means "cividis", or, where values are negative, "RdBu" with white at zero.
+        names : bool, default=None
+            Whether rankings are written out beside the heat map; None means up to 40.
+
+        Returns
+        -------
+        display : RankingKernelDisplay
+        """
+        n_shown = len(self.gram)
+        names = n_shown <= MOST_RANKINGS_NAMED if names is None else names
+        side = float(np.clip(0.22 * n_shown, 4, 7)) if names else 6.0
+        ax = axes(ax, "RankingKernelDisplay.plot", (1.4 * side + (4.0 if names else 1.0), side))
+        negative = self.gram.min() < 0
+        largest = np.abs(self.gram).max()
+        image = ax.imshow(
+            self.gram,
+            cmap=("RdBu" if negative else "cividis") if cmap is None else cmap,
+            vmin=-largest if negative else min(self.gram.min(), largest),
+            vmax=largest,
+            interpolation="nearest",
+            aspect="auto",  # a box of its own size keeps the tree beside it within the figure
+        )
+        ax.set_xticks([])
+        ax.yaxis.tick_right()
+        ax.set_yticks(*((range(n_shown), self.names) if names else ([],)))
+        ax.tick_params(length=0, labelsize="small")
+        ax.set_xlabel(f"{n_shown} rankings, in the order of the tree" if not self.note else self.note)
+        ax.figure.colorbar(image, ax=ax, label="kernel value", shrink=0.8)
+        strip = 0.0 if self.labels is None else 0.04
+        if self.labels is not None:
+            self._draw_labels(ax, strip)
+        self.dendrogram_ax_ = ax.inset_axes([-0.32 - strip, 0, 0.3, 1])
+        dendrogram(
+            self.linkage,
+            ax=self.dendrogram_ax_,
+            orientation="left",
+            no_labels=True,
+            color_threshold=0,
+            above_threshold_color="0.2",
+        )
+        for lines in self.dendrogram_ax_.collections:
+            lines.set_linewidth(float(np.clip(60 / n_shown, 0.5, 1)))
+        self.dendrogram_ax_.set_ylim(10 * n_shown, 0)  # leaves are 10 apart, the first on top as in the heat map
+        self.dendrogram_ax_.spines[["left", "right", "top"]].set_visible(False)
+        self.dendrogram_ax_.tick_params(labelsize="small")
+        self.dendrogram_ax_.set_xlabel("squared\nkernel distance", fontsize="small")
+        self.ax_, self.figure_, self.image_ = ax, ax.figure, image
+        return self
+
+    def _draw_labels(self, ax, width):
+        from matplotlib.colors import ListedColormap
+        from matplotlib.patches import Patch
+
+        classes, number = np.unique(self.labels, return_inverse=True)
+        colours = class_colours(len(classes))
+        strip = ax.inset_axes([-width - 0.01, 0, width, 1])
+        strip.imshow(number[:, None], cmap=ListedColormap(colours), vmin=0, vmax=len(classes), aspect="auto")
+        strip.set_axis_off()
+        patches = [Patch(color=colour, label=str(one)) for one, colour in zip(classes, colours, strict=True)]
+        ax.legend(
+            handles=patches, loc="lower left", bbox_to_anchor=(-width, 1), ncols=min(len(classes), 6), frameon=False
+        )
+
+    @classmethod
+    def from_rankings(
+        cls,
+        X,
+        *,
+        kernel="mallows",
+        sample_weight=None,
+        item_names=None,
+        labels=None,
+        max_rankings=300,
+        random_state=0,
+        ax=None,
+        **plot_options,
+    ):
+        """Compute the kernel matrix of rankings and draw it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_items)
+            Rank matrix.
+        kernel : str, kernel object or PartialRankingKernel, default="mallows"
+            A name or an object that :class:`~skrank.kernels.PartialRankingKernel` takes, or one with other settings.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each ranking was seen; None means once.
+        item_names : array-like of shape (n_items,), default=None
+            Names of the items; None means the columns of a DataFrame, otherwise x0, x1, ...
+        labels : array-like of shape (n_samples,), default=None
+            Classes of the rankings, drawn as a strip of colours.
+        max_rankings : int, default=300
+            Of more rankings than that a random sample, by weight, is drawn, and the plot says so. At most 800.
+        random_state : int, RandomState instance or None, default=0
+            Draws the sample.
+        ax : matplotlib Axes, default=None
+            Where to draw the heat map; None makes a figure.
+        **plot_options : dict
+            Further arguments of :meth:`plot`.
+
+        Returns
+        -------
+        display : RankingKernelDisplay
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than two rankings, or lengths do not agree.
+        """
+        if not isinstance(kernel, PartialRankingKernel):
+            kernel = PartialRankingKernel(kernel, random_state=0)
+        if not (isinstance(max_rankings, Integral) and 2 <= max_rankings <= LARGEST_TREE):
+            raise ValueError(f"max_rankings must be a whole number from 2 to {LARGEST_TREE}, got {max_rankings!r}.")
+        ranks, weights, items = weighted_rankings(X, sample_weight, item_names)
+        if labels is not None:
+            labels = np.asarray(labels)
+            if labels.shape != (len(ranks),):
+                raise ValueError(f"labels must have one entry for each of the {len(ranks)} rankings.")
+        rows, drawn = representative_rows(weights, max_rankings, random_state)
+        if len(rows) < 2:
+            raise ValueError("There is one ranking: a tree needs two or more.")
+        gram = clone(kernel).set_params(output="kernel").fit_transform(to_rank_matrix(ranks[rows]))
+        tree = average_linkage(gram)
+        order = leaves_list(tree)
+        rows = rows[order]
+        display = cls(
+            gram[np.ix_(order, order)],
+            linkage=tree,
+            rows=rows,
+            names=np.array(ranking_texts(ranks[rows], items), dtype=object),
+            labels=None if labels is None else labels[rows],
+            note=f"{len(rows)} of {weights.sum():g} rankings, drawn at random" if drawn else "",
+        )
+        return display.plot(ax, **plot_options)
+
+    @classmethod
+    def from_estimator(cls, estimator, X, **options):
+        """The same with the kernel of a fitted :class:`~skrank.kernels.PartialRankingKernel`: its scale and method.
+
+        Parameters
+        ----------
+        estimator : fitted PartialRankingKernel
+        X : array-like of shape (n_samples, n_items)
+            Rank matrix of the rankings to show, which need not be those of the fit.
+        **options : dict
+            As of :meth:`from_rankings`, but for `kernel`.
+
+        Returns
+        -------
+        display : RankingKernelDisplay
+        """
+        if not isinstance(estimator, PartialRankingKernel):
+            raise TypeError(f"estimator must be a PartialRankingKernel, got {type(estimator).__name__}.")
+        check_is_fitted(estimator)
+        check_rankings(X, estimator=estimator, reset=False)
+        # What was learned at fit, now of other rankings.
+        settled = clone(estimator).set_params(kernel=estimator.kernel_, method=estimator.method_)
+        if options.get("item_names") is None and not hasattr(X, "columns"):
+            options["item_names"] = getattr(estimator, "feature_names_in_", None)
+        return cls.from_rankings(X, kernel=settled, **options)
+
+
+def average_linkage(gram):
+    """Average linkage of squared kernel distances, neighbouring leaves as close as the tree allows."""
+    distances = gram.copy()
+    kernel_to_distance(distances, np.diag(gram), np.diag(gram))
+    np.fill_diagonal(distances, 0)
+    return linkage(squareform(distances, checks=False), "average", optimal_ordering=True)
