@@ -3,7 +3,7 @@
 from numbers import Integral
 
 import numpy as np
-from scipy.cluster.hierarchy import dendrogram, leaves_list, linkage
+from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
@@ -13,6 +13,7 @@ from skrank.inspection._base import axes, class_colours, ranking_texts, represen
 from skrank.kernels import PartialRankingKernel
 from skrank.kernels._partial import kernel_to_distance
 
+LINKAGES = ("ward", "average", "complete", "single")
 LARGEST_TREE = 800  # leaves: scipy draws trees by recursion, and a screen has few more pixels
 MOST_RANKINGS_NAMED = 40
 
@@ -27,8 +28,8 @@ class RankingKernelDisplay:
     ----------
     gram : ndarray of shape (n_shown, n_shown)
         Kernel values of the rankings shown, in the order of the tree's leaves.
-    linkage : ndarray of shape (n_shown - 1, 4)
-        Average linkage of their squared kernel distances, as of :func:`scipy.cluster.hierarchy.linkage`.
+    tree : ndarray of shape (n_shown - 1, 4)
+        Hierarchical clustering of their kernel distances, as of :func:`scipy.cluster.hierarchy.linkage`.
     rows : ndarray of shape (n_shown,)
         The row of X that each row of `gram` is. A ranking with a weight of 3 is shown three times.
     names : ndarray of shape (n_shown,)
@@ -68,9 +69,9 @@ class RankingKernelDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(self, gram, *, linkage, rows, names, labels=None, note=""):
+    def __init__(self, gram, *, tree, rows, names, labels=None, note=""):
         self.gram = gram
-        self.linkage = linkage
+        self.tree = tree
         self.rows = rows
         self.names = names
         self.labels = labels
@@ -116,8 +117,8 @@ class RankingKernelDisplay:
         if self.labels is not None:
             self._draw_labels(ax, strip)
         self.dendrogram_ax_ = ax.inset_axes([-0.32 - strip, 0, 0.3, 1])
-        dendrogram(
-            self.linkage,
+        hierarchy.dendrogram(
+            self.tree,
             ax=self.dendrogram_ax_,
             orientation="left",
             no_labels=True,
@@ -129,7 +130,7 @@ class RankingKernelDisplay:
         self.dendrogram_ax_.set_ylim(10 * n_shown, 0)  # leaves are 10 apart, the first on top as in the heat map
         self.dendrogram_ax_.spines[["left", "right", "top"]].set_visible(False)
         self.dendrogram_ax_.tick_params(labelsize="small")
-        self.dendrogram_ax_.set_xlabel("squared\nkernel distance", fontsize="small")
+        self.dendrogram_ax_.set_xlabel("kernel distance", fontsize="small")
         self.ax_, self.figure_, self.image_ = ax, ax.figure, image
         return self
 
@@ -153,6 +154,7 @@ class RankingKernelDisplay:
         X,
         *,
         kernel="mallows",
+        linkage="ward",
         sample_weight=None,
         item_names=None,
         labels=None,
@@ -169,6 +171,10 @@ class RankingKernelDisplay:
             Rank matrix.
         kernel : str, kernel object or PartialRankingKernel, default="mallows"
             A name or an object that :class:`~skrank.kernels.PartialRankingKernel` takes, or one with other settings.
+        linkage : {"ward", "average", "complete", "single"}, default="ward"
+            How branches join. Kernel distances are those of points in a Euclidean space, so Ward's linkage, which joins
+            where the variance within branches grows least, is well defined; average linkage splits off odd rankings
+            first.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each ranking was seen; None means once.
         item_names : array-like of shape (n_items,), default=None
@@ -206,12 +212,12 @@ class RankingKernelDisplay:
         if len(rows) < 2:
             raise ValueError("There is one ranking: a tree needs two or more.")
         gram = clone(kernel).set_params(output="kernel").fit_transform(to_rank_matrix(ranks[rows]))
-        tree = average_linkage(gram)
-        order = leaves_list(tree)
+        tree = kernel_tree(gram, linkage)
+        order = hierarchy.leaves_list(tree)
         rows = rows[order]
         display = cls(
             gram[np.ix_(order, order)],
-            linkage=tree,
+            tree=tree,
             rows=rows,
             names=np.array(ranking_texts(ranks[rows], items), dtype=object),
             labels=None if labels is None else labels[rows],
@@ -246,9 +252,14 @@ class RankingKernelDisplay:
         return cls.from_rankings(X, kernel=settled, **options)
 
 
-def average_linkage(gram):
-    """Average linkage of squared kernel distances, neighbouring leaves as close as the tree allows."""
+def kernel_tree(gram, linkage):
+    """Hierarchical clustering of a kernel's distances, sqrt(K(R, R) + K(R', R') - 2 K(R, R')).
+
+    Neighbouring leaves are as close as the tree allows.
+    """
+    if linkage not in LINKAGES:
+        raise ValueError(f"linkage must be one of {', '.join(map(repr, LINKAGES))}, got {linkage!r}.")
     distances = gram.copy()
     kernel_to_distance(distances, np.diag(gram), np.diag(gram))
     np.fill_diagonal(distances, 0)
-    return linkage(squareform(distances, checks=False), "average", optimal_ordering=True)
+    return hierarchy.linkage(squareform(np.sqrt(distances), checks=False), linkage, optimal_ordering=True)

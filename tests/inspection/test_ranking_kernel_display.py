@@ -4,7 +4,8 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.cluster.hierarchy import leaves_list
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import squareform
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
@@ -29,7 +30,7 @@ def test_the_matrix_is_the_kernels_in_the_order_of_the_tree():
     X = make_rankings(20, 6, phi=0.8, random_state=0)
     display = RankingKernelDisplay.from_rankings(X, kernel="kendall")
     assert sorted(display.rows) == list(range(20))
-    np.testing.assert_array_equal(display.rows, leaves_list(display.linkage))
+    np.testing.assert_array_equal(display.rows, hierarchy.leaves_list(display.tree))
     expected = PartialRankingKernel("kendall").fit_transform(X)[np.ix_(display.rows, display.rows)]
     np.testing.assert_allclose(display.gram, expected, atol=1e-14)
     np.testing.assert_array_equal(display.image_.get_array(), display.gram)
@@ -38,10 +39,19 @@ def test_the_matrix_is_the_kernels_in_the_order_of_the_tree():
     assert display.dendrogram_ax_.get_ylim() == (200, 0)
 
 
+def test_linkages_are_of_kernel_distances():
+    X = make_rankings(12, 5, random_state=0)
+    squared = PartialRankingKernel("kendall", output="distance").fit_transform(X)
+    for linkage in ("ward", "average"):
+        tree = RankingKernelDisplay.from_rankings(X, kernel="kendall", linkage=linkage).tree
+        expected = hierarchy.linkage(squareform(np.sqrt(squared), checks=False), linkage)
+        np.testing.assert_allclose(tree[:, 2], expected[:, 2], atol=1e-7)
+
+
 def test_groups_are_branches():
     X, y = make_mallows_mixture(50, 6, n_components=2, centers="reversed", phi=0.2, random_state=0)
     display = RankingKernelDisplay.from_rankings(X, labels=y)
-    assert dendrogram_purity(display.linkage, y) == 1
+    assert dendrogram_purity(display.tree, y) == 1
     assert np.count_nonzero(np.diff(display.labels)) == 1
     assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["0", "1"]
 
@@ -100,6 +110,8 @@ def test_errors():
         RankingKernelDisplay.from_rankings(X, max_rankings=1000)
     with pytest.raises(ValueError, match="labels must have one entry for each of the 6"):
         RankingKernelDisplay.from_rankings(X, labels=[1, 2])
+    with pytest.raises(ValueError, match="linkage must be one of 'ward', 'average'.*, got 'centroid'"):
+        RankingKernelDisplay.from_rankings(X, linkage="centroid")
     with pytest.raises(ValueError, match="There is one ranking"):
         RankingKernelDisplay.from_rankings(X[:1])
     with pytest.raises(NotFittedError):
