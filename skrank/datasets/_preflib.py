@@ -77,7 +77,11 @@ def load_preflib(path, *, unranked=None):
     >>> lunch.sample_weight
     array([4, 2])
     """
-    content = read_bytes(path)
+    return parse_preflib(read_bytes(path), path, unranked)
+
+
+def parse_preflib(content, path, unranked=None):
+    """What a PrefLib file's content says; see `load_preflib`. `path` is named in errors."""
     header = read_header(content, path)
     orders = parse_orders(
         content[header.n_bytes :],

@@ -62,7 +62,12 @@ def load_sushi_order(path, *, unranked=None, item_names=None):
     array([[ 1.,  2.,  0., nan],
            [nan,  1., nan,  0.]])
     """
-    lines = read_bytes(path).rstrip().split(b"\n")
+    return parse_sushi_order(read_bytes(path), path, unranked, item_names)
+
+
+def parse_sushi_order(content, path, unranked=None, item_names=None):
+    """What the content of a file in the order format says; see `load_sushi_order`. `path` is named in errors."""
+    lines = content.rstrip().split(b"\n")
     rows = [_numbers(line, path, number) for number, line in enumerate(lines, 1)]
     if len(rows[0]) != 2 or rows[0][0] < 1 or rows[0][1] != 1:
         raise parse_error(path, 1, "expected 'n_items 1'.")

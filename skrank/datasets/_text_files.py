@@ -15,7 +15,11 @@ def parse_error(path, line, message):
 def read_bytes(path):
     """The content of a text file, decompressed if it is gzipped; refuses truncated and binary files and empty ones."""
     with open(path, "rb") as file:
-        content = file.read()
+        return text_bytes(file.read(), path)
+
+
+def text_bytes(content, path):
+    """The content of a text file as `read_bytes` gives it, of the bytes that were read from it."""
     if content.startswith(GZIP_MAGIC):
         content = _decompress(content, path)
     if b"\0" in content:
