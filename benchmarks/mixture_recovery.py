@@ -20,8 +20,9 @@ from threadpoolctl import threadpool_limits
 from skrank._rankings import aggregate
 from skrank.datasets import make_hard_mallows_pair, make_mallows_mixture
 from skrank.metrics import match_components
+from skrank.metrics._components import center_distances
 from skrank.mixture import MallowsMixture
-from skrank.mixture._description import center_distances, description_length
+from skrank.mixture._description import description_length
 from skrank.mixture._diagnostics import n_samples_required
 from skrank.mixture._expectation_maximization import Mixture, em, evaluated, expectation, log_densities
 from skrank.mixture._fit import random_start

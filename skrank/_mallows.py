@@ -8,6 +8,7 @@ all mass on the center. Full rankings are 0-based positions, ``positions[..., i]
 from functools import lru_cache
 
 import numpy as np
+from scipy.special import xlogy
 
 from skrank._rankings import MISSING, bucket_places
 
@@ -77,6 +78,29 @@ def dispersion_from_mean_distance(n_items, distance):
     Distances at or above that of the uniform distribution, n (n - 1) / 4, give 1.
     """
     return np.interp(distance, mean_distance_grid(n_items)[:, n_items], DISPERSION_GRID)
+
+
+@lru_cache(maxsize=64)
+def log_mahonian(n_items):
+    """Log of the number of permutations of n_items with d inversions, d = 0, ..., n (n - 1) / 2, read-only."""
+    counts = np.zeros(1)
+    for m in range(2, n_items + 1):
+        # One item more is passed by 0, ..., m - 1 others: sums over a window of m, in logs, so that nothing overflows.
+        n_counts = len(counts) + m - 1
+        sums = np.logaddexp.accumulate(np.pad(counts, (0, m - 1), constant_values=-np.inf))[: (n_counts + 1) // 2]
+        sums[m:] += np.log1p(-np.exp(sums[:-m] - sums[m:]))
+        # The upper half by symmetry: there, differences of cumulative sums lose digits.
+        counts = np.concatenate([sums, sums[: n_counts // 2][::-1]])
+    counts.flags.writeable = False
+    return counts
+
+
+def log_distance_distribution(n_items, dispersion):
+    """Log probability of each Kendall distance 0, ..., n (n - 1) / 2 from the center of a Mallows model."""
+    log_counts = log_mahonian(n_items)
+    with np.errstate(divide="ignore"):
+        log_normalizer = log_q_factorial(n_items, -np.log(dispersion))[-1]
+    return log_counts + xlogy(np.arange(len(log_counts)), dispersion) - log_normalizer
 
 
 # ---------------------------------------------------------------- sampling from the model

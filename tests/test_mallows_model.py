@@ -8,6 +8,8 @@ from scipy.stats import chisquare
 
 from skrank._mallows import (
     dispersion_from_mean_distance,
+    log_distance_distribution,
+    log_mahonian,
     log_q_factorial,
     mean_distance,
     mirror,
@@ -53,6 +55,28 @@ def test_moment_equation_inverts_the_mean_distance():
         distances = mean_distance(20, -np.log(phi))[:, 20]
     assert dispersion_from_mean_distance(20, distances) == pytest.approx(phi, abs=2e-5)
     assert dispersion_from_mean_distance(20, 200.0) == 1.0
+
+
+@pytest.mark.parametrize("n_items", [1, 2, 3, 4, 6])
+def test_log_mahonian_counts_inversions(n_items):
+    counts = np.bincount(inversions(all_rankings(n_items)).astype(int))
+    np.testing.assert_allclose(np.exp(log_mahonian(n_items)), counts, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_items", [120, 300])
+def test_log_mahonian_of_many_items(n_items):
+    # Knuth, The Art of Computer Programming 3, section 5.1.1: the first counts are polynomials in n.
+    expected = [1, n_items - 1, (n_items - 2) * (n_items + 1) / 2, n_items * (n_items**2 - 7) / 6]
+    counts = log_mahonian(n_items)
+    np.testing.assert_allclose(counts[:4], np.log(expected), rtol=1e-12)
+    np.testing.assert_allclose(np.logaddexp.reduce(counts), np.log(np.arange(1, n_items + 1)).sum(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("phi", [0.0, 0.4, 1.0])
+def test_distances_from_the_center_have_their_distribution(phi):
+    distances = inversions(all_rankings(6)).astype(int)
+    weights = np.bincount(distances, phi**distances)
+    assert np.exp(log_distance_distribution(6, phi)) == pytest.approx(weights / weights.sum(), abs=1e-14)
 
 
 @pytest.mark.parametrize("nu", [0.0, 0.7, 1.2])

@@ -127,9 +127,11 @@ def _parameters(mixture, name):
 
 
 def center_distances(first, second):
-    """Kendall distances between full rankings, shape (n_first, n_second)."""
-    n_pairs = first.shape[1] * (first.shape[1] - 1) / 2
-    return (n_pairs - pair_signs(first, dtype=np.float64) @ pair_signs(second, dtype=np.float64).T) / 2
+    """Kendall distances between full rankings, (n_first, n_second) intp."""
+    n_pairs = first.shape[1] * (first.shape[1] - 1) // 2
+    # Sums of +-1 that are exact in floating point.
+    agreements = pair_signs(first, dtype=np.float64) @ pair_signs(second, dtype=np.float64).T
+    return (n_pairs - agreements.astype(np.intp)) // 2
 
 
 def jeffreys_divergences(first, second):

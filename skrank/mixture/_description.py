@@ -7,35 +7,11 @@ than log n!; and minus the log-likelihood of the rankings. Likelihood alone woul
 win, since there are n! of them to choose from.
 """
 
-from functools import lru_cache
-
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
-
-@lru_cache(maxsize=64)
-def log_mahonian(n_items):
-    """Log of the number of permutations of n_items with d inversions, d = 0, ..., n (n - 1) / 2, read-only."""
-    counts = np.zeros(1)
-    for m in range(2, n_items + 1):
-        # One item more is passed by 0, ..., m - 1 others: sums over a window of m, scaled so that nothing overflows.
-        top = counts.max()
-        sums = np.cumsum(np.exp(np.pad(counts - top, (0, m - 1), constant_values=-np.inf)))
-        sums[m:] -= sums[:-m].copy()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            counts = np.log(sums) + top
-        # The upper half by symmetry: there, differences of cumulative sums lose digits.
-        half = len(counts) // 2
-        counts[len(counts) - half :] = counts[:half][::-1]
-    counts.flags.writeable = False
-    return counts
-
-
-def center_distances(centers, others):
-    """Kendall distances between centers (positions), (n_centers, n_others), intp."""
-    i, j = np.triu_indices(centers.shape[1], 1)
-    first, second = centers[:, i] < centers[:, j], others[:, i] < others[:, j]
-    return (first[:, None] != second).sum(axis=2)
+from skrank._mallows import log_mahonian
+from skrank.metrics._components import center_distances
 
 
 def center_lengths(centers, coded):
@@ -88,12 +64,3 @@ def ranked(data, mixtures, min_weight, tolerance=0.01):
         if min(gaps, default=np.inf) > tolerance:
             distinct.append(mixture)
     return distinct
-
-
-# ---------------------------------------------------------------- concentric components
-def log_distance_distribution(n_items, dispersion):
-    """Log probability of each distance from the center under a Mallows model."""
-    log_counts = log_mahonian(n_items)
-    with np.errstate(divide="ignore"):
-        terms = log_counts + np.arange(len(log_counts)) * np.log(dispersion)
-    return terms - logsumexp(terms)

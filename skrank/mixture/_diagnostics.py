@@ -6,9 +6,8 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
-from skrank._mallows import dispersion_from_mean_distance, mean_distance
+from skrank._mallows import dispersion_from_mean_distance, log_distance_distribution, mean_distance
 from skrank.exceptions import InsufficientDataWarning
-from skrank.mixture._description import log_distance_distribution
 
 CENTER_RISK = 0.05
 NEARLY_UNIFORM = 0.98

@@ -130,8 +130,28 @@ def _insert(orderings, source, target):
     return np.take_along_axis(orderings, origin, axis=1)
 
 
-def local_kemeny(pair_sums, starts=None, *, max_moves=None):
-    """Weighted Kemeny orderings of a batch of problems by insertion search, from Borda's orderings and from `starts`.
+def transitive_orderings(preferences):
+    """Orderings by majorities won less majorities lost, and whether none of those orders a pair against its majority.
+
+    Such an ordering is a Kemeny ordering. Many rankings of a single group mostly have one.
+
+    Returns
+    -------
+    orderings : ndarray of shape (M, n_items)
+    agrees : ndarray of shape (M,), bool
+    """
+    orderings = np.argsort(-np.sign(preferences).sum(axis=2), axis=1, kind="stable")
+    return orderings, _agrees(preferences, orderings)
+
+
+def _agrees(preferences, orderings):
+    return (np.triu(permuted(preferences, orderings)) >= 0).all(axis=(1, 2))
+
+
+def local_kemeny(pair_sums, starts=None):
+    """Weighted Kemeny orderings of a batch of problems: exact where the majorities are transitive, else searched.
+
+    The search is by insertions, from Borda's orderings and from `starts`.
 
     Parameters
     ----------
@@ -139,8 +159,6 @@ def local_kemeny(pair_sums, starts=None, *, max_moves=None):
         Summed pair signs, sum_s w_s sign(s prefers i to j), one row for each problem.
     starts : ndarray of shape (M, n_items), default=None
         Orderings to start from as well, say the previous ones; they win ties, so a fit does not wander among equals.
-    max_moves : int, default=None
-        See `insertion_search`.
 
     Returns
     -------
@@ -149,18 +167,21 @@ def local_kemeny(pair_sums, starts=None, *, max_moves=None):
         Sum of the pair sums in the ordering's direction; the disagreements are (sum of absolute signs - value) / 2.
     """
     preferences = preferences_from_pair_sums(pair_sums)
-    orderings = borda_orderings(preferences)
-    if starts is None:
-        return insertion_search(preferences, orderings, max_moves=max_moves)
-    both, values = insertion_search(
-        np.concatenate([preferences, preferences]), np.concatenate([starts, orderings]), max_moves=max_moves
-    )
-    n_problems = len(preferences)
-    kept = values[:n_problems] >= values[n_problems:]
-    return (
-        np.where(kept[:, None], both[:n_problems], both[n_problems:]),
-        np.where(kept, values[:n_problems], values[n_problems:]),
-    )
+    orderings, agrees = transitive_orderings(preferences)
+    values = np.abs(pair_sums).sum(axis=1)
+    if starts is not None:
+        kept = agrees & _agrees(preferences, starts)
+        orderings[kept] = starts[kept]
+    rest = np.flatnonzero(~agrees)
+    if len(rest):
+        preferences = preferences[rest]
+        found, found_values = insertion_search(preferences, borda_orderings(preferences))
+        if starts is not None:
+            near, near_values = insertion_search(preferences, starts[rest])
+            kept = near_values >= found_values
+            found[kept], found_values[kept] = near[kept], near_values[kept]
+        orderings[rest], values[rest] = found, found_values
+    return orderings, values
 
 
 # ---------------------------------------------------------------- exact solution

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.signal import lfilter
 
-from skrank._mallows import sample_mallows
+from skrank._mallows import log_distance_distribution, sample_mallows
 from skrank._rankings import row_blocks
 from skrank.stats._mallows_likelihood import all_rankings, log_probabilities
 
@@ -64,22 +63,8 @@ def total_variation(centers, nus, n_samples, rng):
 
 def _same_center(n_items, nus):
     # Rankings at one distance from the center are equally likely in both models.
-    first, second = (distance_distribution(n_items, nu) for nu in nus)
+    first, second = (np.exp(log_distance_distribution(n_items, np.exp(-nu))) for nu in nus)
     return float(np.abs(first - second).sum() / 2)
-
-
-def distance_distribution(n_items, nu):
-    """Probability of each Kendall distance 0, ..., n (n - 1) / 2 from the center, a sum of truncated geometrics."""
-    phi = np.exp(-nu)
-    probabilities = np.zeros(n_items * (n_items - 1) // 2 + 1)
-    probabilities[0] = 1.0
-    for n_values in range(2, n_items + 1):
-        # (1 - (phi x)^j) / (1 - phi x) = 1 + phi x + ... + (phi x)^(j - 1), in time linear in the length.
-        ends = phi**n_values * probabilities[:-n_values]
-        probabilities[n_values:] -= ends
-        probabilities = np.maximum(lfilter([1.0], [1.0, -phi], probabilities), 0.0)
-        probabilities /= probabilities.sum()
-    return probabilities
 
 
 def _sampled(centers, nus, n_samples, rng):

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from skrank._mallows import log_q_factorial, sample_mallows
-from skrank.mixture._description import all_centers_length, center_distances, description_length, log_mahonian, ranked
+from skrank.metrics._components import center_distances
+from skrank.mixture._description import all_centers_length, description_length, ranked
 from skrank.mixture._expectation_maximization import (
     Mixture,
     em,
@@ -177,23 +178,6 @@ def test_polish_leaves_em_fixed_points():
 
 
 # ---------------------------------------------------------------- description length
-@pytest.mark.parametrize("n_items", [1, 2, 3, 4, 6])
-def test_log_mahonian_counts_inversions(n_items):
-    counts = np.zeros(n_items * (n_items - 1) // 2 + 1)
-    for permutation in itertools.permutations(range(n_items)):
-        counts[_kendall(range(n_items), permutation)] += 1
-    np.testing.assert_allclose(np.exp(log_mahonian(n_items)), counts, rtol=1e-12)
-
-
-def test_log_mahonian_of_many_items():
-    # Knuth, The Art of Computer Programming 3, section 5.1.1: the first counts are polynomials in n.
-    n_items = 120
-    expected = [1, n_items - 1, (n_items - 2) * (n_items + 1) / 2, n_items * (n_items**2 - 7) / 6]
-    counts = log_mahonian(n_items)
-    np.testing.assert_allclose(counts[:4], np.log(expected), rtol=1e-12)
-    np.testing.assert_allclose(np.logaddexp.reduce(counts), np.log(np.arange(1, n_items + 1)).sum(), rtol=1e-12)
-
-
 def test_centers_are_coded_from_the_nearest():
     rng = np.random.default_rng(7)
     first, far = rng.permutation(15), rng.permutation(15)

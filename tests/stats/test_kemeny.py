@@ -162,3 +162,22 @@ def test_too_many_items_in_a_cycle():
     ordering, is_exact = kemeny_ordering(preferences)
     assert not is_exact
     assert sorted(ordering) == list(range(n_items))
+
+
+def test_transitive_majorities_need_no_search(monkeypatch):
+    monkeypatch.setattr("skrank.stats._kemeny.insertion_search", None)
+    rng = np.random.default_rng(7)
+    orders = rng.permuted(np.tile(np.arange(12), (5, 1)), axis=1)
+    signs = np.sign(np.argsort(orders)[:, None, :] - np.argsort(orders)[:, :, None])
+    pair_sums = (signs * rng.uniform(0.1, 1, signs.shape))[:, *np.triu_indices(12, 1)]
+    orderings, values = local_kemeny(pair_sums, orders[::-1])
+    assert (orderings == orders).all()
+    assert values == pytest.approx(np.abs(pair_sums).sum(axis=1))
+
+
+def test_ties_between_majorities_leave_a_start_that_agrees_where_it_is():
+    first_before_second = np.zeros((1, 6))
+    first_before_second[0, 0] = 1
+    for start in ([3, 0, 2, 1], [0, 1, 2, 3]):
+        assert local_kemeny(first_before_second, np.array([start]))[0].tolist() == [start]
+    assert local_kemeny(first_before_second, np.array([[1, 0, 2, 3]]))[1].tolist() == [1.0]
