@@ -49,15 +49,23 @@ def component_weights(estimator, X, component, sample_weight):
 
 
 # ---------------------------------------------------------------- texts
-def shorten(text, width):
-    """Text cut to a width, an ellipsis at its end if something was cut."""
-    return text if len(text) <= width else text[: width - 1].rstrip() + "\N{HORIZONTAL ELLIPSIS}"
+ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
+
+
+def shorten(name, width):
+    """A name cut to a width in its middle, as names often differ at their ends."""
+    name = str(name)
+    if len(name) <= width:
+        return name
+    end = (width - 1) // 3
+    return name[: width - 1 - end].rstrip() + ELLIPSIS + name[len(name) - end :].lstrip()
 
 
 def ranking_texts(ranks, names, width=44, name_width=12):
     """Densified rankings as text, best first: ``a > b = c``, cut to lengths; missing items are left out."""
-    names = [shorten(str(name), name_width) for name in names]
-    return [shorten(_ranking_text(row, order, names), width) for row, order in zip(ranks, ordering(ranks), strict=True)]
+    names = [shorten(name, name_width) for name in names]
+    texts = [_ranking_text(row, order, names) for row, order in zip(ranks, ordering(ranks), strict=True)]
+    return [text if len(text) <= width else text[: width - 1].rstrip() + ELLIPSIS for text in texts]
 
 
 def _ranking_text(row, order, names):
@@ -88,3 +96,8 @@ def class_colours(n_classes):
 
 # Okabe and Ito, "Color Universal Design" (2008), black last.
 OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
+
+
+def text_colour(background):
+    """Black or white, whichever is told from a colour more easily."""
+    return "black" if np.dot(background[:3], (0.299, 0.587, 0.114)) > 0.55 else "white"

@@ -3,14 +3,27 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skrank.inspection._base import axes
+from skrank._rankings import aggregate, check_rankings, check_weights
+from skrank.inspection._base import axes, checked_names, shorten, text_colour
+from skrank.mixture._expectation_maximization import Mixture
+from skrank.mixture._flips import neighbour_losses
+from skrank.mixture._pair_signs import PairSigns
+
+# Loss of log-likelihood, in nats, from which the order of two neighbours in a center counts as sure: 20 to 1.
+SURE = 3.0
+LONGEST_NAME = 24
+MOST_BOLD = 25  # items whose lines are not too many to follow
+BOX = 0.68  # width of a box with an item's name, columns are 1 apart
 
 
 class MallowsMixtureDisplay:
     """Centers of a mixture of Mallows models as columns of items, a line for each item from column to column.
 
-    Create it with :meth:`from_estimator`. The name of a column says the component's weight and its dispersion; lines
-    are coloured by the item's place in the first center, so what crosses is what the groups disagree about.
+    Create it with :meth:`from_estimator`. Above a column is the component's weight, as a number and as a bar, and its
+    dispersion. Items are coloured by their place in the first center, so lines that cross and colours that are out of
+    order are what the groups disagree about. Where the rankings are given too, a bar at the left of neighbours says
+    that their order is not sure: exchanging them costs the log-likelihood less than 3 nats, so the data prefer this
+    order to the reverse one by less than 20 to 1.
 
     Parameters
     ----------
@@ -22,6 +35,8 @@ class MallowsMixtureDisplay:
         phi of each component.
     item_names : ndarray of shape (n_items,)
         Names of the items.
+    losses : ndarray of shape (n_components, n_items - 1), default=None
+        What exchanging the items at places t and t + 1 of each center costs in log-likelihood, in nats.
 
     Attributes
     ----------
@@ -31,6 +46,8 @@ class MallowsMixtureDisplay:
         Figure that holds it.
     lines_ : list of matplotlib Line2D
         One for each item.
+    unsure_ : list of matplotlib Line2D
+        The bars at neighbours whose order is not sure.
 
     Examples
     --------
@@ -40,19 +57,20 @@ class MallowsMixtureDisplay:
     >>> from skrank.mixture import MallowsMixture
     >>> X, _ = make_mallows_mixture(500, 6, 2, phi=0.3, random_state=0)
     >>> mixture = MallowsMixture(2, random_state=0).fit(X)
-    >>> display = MallowsMixtureDisplay.from_estimator(mixture)
-    >>> len(display.lines_)
-    6
+    >>> display = MallowsMixtureDisplay.from_estimator(mixture, X)
+    >>> len(display.lines_), len(display.unsure_)
+    (6, 0)
     >>> plt.close(display.figure_)
     """
 
-    def __init__(self, centers, *, weights, dispersions, item_names):
+    def __init__(self, centers, *, weights, dispersions, item_names, losses=None):
         self.centers = centers
         self.weights = weights
         self.dispersions = dispersions
         self.item_names = item_names
+        self.losses = losses
 
-    def plot(self, ax=None, *, cmap="viridis"):
+    def plot(self, ax=None, *, cmap="viridis", max_items=60):
         """Draw the columns.
 
         Parameters
@@ -61,51 +79,86 @@ class MallowsMixtureDisplay:
             Where to draw; None makes a figure.
         cmap : str or matplotlib Colormap, default="viridis"
             Colours of the items, by their place in the first center.
+        max_items : int, default=60
+            The most places of each center to show, from the first.
 
         Returns
         -------
         display : MallowsMixtureDisplay
         """
         n_components, n_items = self.centers.shape
-        width, height = min(2.5 + 1.6 * n_components, 14), min(1.5 + 0.35 * n_items, 14)
-        ax = axes(ax, "MallowsMixtureDisplay.plot", (width, height))
+        n_shown = min(n_items, max_items)
+        names = [shorten(name, LONGEST_NAME) for name in self.item_names]
+        column = max(0.075 * max(map(len, names)) + 0.2, 0.75) / BOX
+        ax = axes(ax, "MallowsMixtureDisplay.plot", (max(0.4 + column * n_components, 3), 1.3 + 0.25 * n_shown))
         from matplotlib import colormaps
 
-        colours = colormaps.get_cmap(cmap)(self.centers[0] / max(n_items - 1, 1) * 0.9)
+        colours = colormaps.get_cmap(cmap)(self.centers[0] / max(n_items - 1, 1) * 0.95)
         columns = np.arange(n_components)
-        self.lines_ = []
-        for item, colour in enumerate(colours):
-            places = self.centers[:, item]
-            self.lines_ += ax.plot(columns, places, "o-", color=colour, linewidth=2, markersize=7)
-            ax.annotate(
-                self.item_names[item],
-                (columns[-1], places[-1]),
-                (10, 0),
-                textcoords="offset points",
-                va="center",
-                color=colour,
-            )
-        ax.set_yticks(self.centers[0], self.item_names)
-        ax.set_xticks(
-            columns,
-            [f"{100 * w:.1f} %\n$\\phi$ = {phi:.2f}" for w, phi in zip(self.weights, self.dispersions, strict=True)],
-        )
-        ax.set_xlim(-0.3, n_components - 0.3)
-        ax.set_ylim(n_items - 0.5, -0.5)
+        self.lines_ = [
+            ax.plot(columns, places, color=colour, linewidth=1.5 if n_shown <= MOST_BOLD else 0.6, zorder=1)[0]
+            for places, colour in zip(self.centers.T, colours, strict=True)
+        ]
+        for center, one in zip(self.centers, columns, strict=True):
+            for item in np.flatnonzero(center < n_shown):
+                self._draw_box(ax, one, center[item], names[item], colours[item])
+        self._draw_heads(ax, columns)
+        self.unsure_ = [] if self.losses is None else list(self._draw_unsure(ax, n_shown))
+        remarks = ["bar at the left: order not sure"] if self.unsure_ else []
+        if n_shown < n_items:
+            remarks.append(f"the first {n_shown} of {n_items} places")
+        ax.set_xlabel("; ".join(remarks))
+        ax.set_yticks(range(n_shown), range(1, n_shown + 1))
+        ax.set_xlim(-BOX / 2 - 0.1, n_components - 1 + BOX / 2 + 0.05)
+        ax.set_ylim(n_shown - 0.5, -1.1)
         ax.xaxis.tick_top()
-        ax.tick_params(length=0)
+        ax.tick_params(length=0, labelsize="small")
+        ax.tick_params(axis="y", labelcolor="0.4")
         ax.spines[:].set_visible(False)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
+    @staticmethod
+    def _draw_box(ax, column, place, name, colour):
+        from matplotlib.patches import Rectangle
+
+        ax.add_patch(Rectangle((column - BOX / 2, place - 0.42), BOX, 0.84, color=colour, linewidth=0, zorder=2))
+        ax.text(
+            column,
+            place,
+            name,
+            ha="center",
+            va="center_baseline",
+            fontsize="small",
+            color=text_colour(colour),
+            zorder=3,
+        )
+
+    def _draw_heads(self, ax, columns):
+        """Weights as bars, weights and dispersions as the columns' titles."""
+        left = columns - BOX / 2
+        ax.barh(np.full(len(columns), -0.85), BOX, 0.3, left, color="0.88", zorder=2)
+        ax.barh(np.full(len(columns), -0.85), BOX * self.weights, 0.3, left, color="0.25", zorder=2)
+        heads = zip(self.weights, self.dispersions, strict=True)
+        ax.set_xticks(columns, [f"{100 * weight:.1f} %\n$\\phi$ = {phi:.2f}" for weight, phi in heads])
+
+    def _draw_unsure(self, ax, n_shown):
+        for component, place in np.argwhere(self.losses[:, : n_shown - 1] < SURE):
+            edge = component - BOX / 2 - 0.035
+            yield ax.plot([edge, edge], [place - 0.3, place + 1.3], color="black", linewidth=2.5, zorder=4)[0]
+
     @classmethod
-    def from_estimator(cls, estimator, *, item_names=None, ax=None, **plot_options):
+    def from_estimator(cls, estimator, X=None, *, sample_weight=None, item_names=None, ax=None, **plot_options):
         """Draw the centers of a fitted mixture.
 
         Parameters
         ----------
         estimator : fitted MallowsMixture or SeparatedMallowsMixture
             Any estimator with `centers_`, `weights_` and `dispersions_`.
+        X : array-like of shape (n_samples, n_items), default=None
+            Rank matrix that it was fitted to, to mark what is not sure; None marks nothing.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each ranking of X was seen.
         item_names : array-like of shape (n_items,), default=None
             Names of the items; None means those the estimator was fitted with, otherwise x0, x1, ...
         ax : matplotlib Axes, default=None
@@ -117,18 +170,28 @@ class MallowsMixtureDisplay:
         -------
         display : MallowsMixtureDisplay
         """
+        return cls._computed(estimator, X, sample_weight, item_names).plot(ax, **plot_options)
+
+    @classmethod
+    def _computed(cls, estimator, X, sample_weight=None, item_names=None):
+        """The display before it is drawn."""
         check_is_fitted(estimator)
         if not hasattr(estimator, "centers_"):
             raise TypeError(f"{type(estimator).__name__} has no centers_: it is no mixture of Mallows models.")
         n_items = estimator.centers_.shape[1]
         names = getattr(estimator, "feature_names_in_", None) if item_names is None else item_names
-        names = [f"x{item}" for item in range(n_items)] if names is None else [str(name) for name in names]
-        if len(names) != n_items:
-            raise ValueError(f"item_names has {len(names)} names, but the mixture has {n_items} items.")
-        display = cls(
+        return cls(
             estimator.centers_,
             weights=estimator.weights_,
             dispersions=estimator.dispersions_,
-            item_names=np.array(names, dtype=object),
+            item_names=checked_names(names, n_items, f"the mixture has {n_items} items"),
+            losses=None if X is None else exchange_losses(estimator, X, sample_weight),
         )
-        return display.plot(ax, **plot_options)
+
+
+def exchange_losses(estimator, X, sample_weight=None):
+    """What exchanging neighbours in each center costs in log-likelihood, (n_components, n_items - 1), in nats."""
+    ranks = check_rankings(X, estimator=estimator, reset=False, allow_missing=False)
+    distinct = aggregate(ranks, check_weights(sample_weight, ranks))
+    mixture = Mixture(estimator.centers_, estimator.dispersions_, estimator.weights_)
+    return neighbour_losses(PairSigns(distinct.ranks, distinct.weights), mixture)

@@ -3,13 +3,16 @@
 import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from skrank.inspection._base import axes
+from skrank.inspection._base import axes, class_colours, shorten
 
-_MOST_LABELS = 60
+MOST_NAMES = 60
+LONGEST_NAME = 24
+MARKER_RADIUS = 2  # pixels
+MARKERS = "os^DvPX*<>"
 
 
 class OrdinalEmbeddingDisplay:
-    """Scatter plot of embedded items, with their names or the colours of their classes.
+    """Scatter plot of embedded items, with their names, the colours of their classes and rings around landmarks.
 
     Create it with :meth:`from_estimator` or :meth:`from_embedding`.
 
@@ -21,6 +24,8 @@ class OrdinalEmbeddingDisplay:
         Names of the items.
     labels : ndarray of shape (n_samples,), default=None
         Class of each item.
+    landmarks : ndarray of shape (n_landmarks,), default=None
+        Rows that are landmarks.
 
     Attributes
     ----------
@@ -30,6 +35,8 @@ class OrdinalEmbeddingDisplay:
         Figure that holds it.
     scatter_ : list of matplotlib PathCollection
         The points, one collection for each class.
+    landmarks_ : matplotlib PathCollection or None
+        The rings around landmarks.
 
     Examples
     --------
@@ -45,10 +52,11 @@ class OrdinalEmbeddingDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(self, embedding, *, item_names=None, labels=None):
+    def __init__(self, embedding, *, item_names=None, labels=None, landmarks=None):
         self.embedding = embedding
         self.item_names = item_names
         self.labels = labels
+        self.landmarks = landmarks
 
     def plot(self, ax=None, *, components=(0, 1), names=None, **scatter_options):
         """Draw the points.
@@ -60,7 +68,8 @@ class OrdinalEmbeddingDisplay:
         components : pair of int, default=(0, 1)
             The two components to show. An embedding with one component is drawn along a line.
         names : bool, default=None
-            Whether points carry their items' names; None means up to 60 items.
+            Whether points carry their items' names. None means up to 60 items, and of these the ones for whose name
+            there is room; the plot says how many.
         **scatter_options : dict
             Further arguments of :meth:`matplotlib.axes.Axes.scatter`.
 
@@ -79,28 +88,64 @@ class OrdinalEmbeddingDisplay:
         else:
             points = np.column_stack([self.embedding[:, 0], np.zeros(n_samples)])
         ax = axes(ax, "OrdinalEmbeddingDisplay.plot", (7, 6) if n_components > 1 else (8, 2.5))
-        labels = np.zeros(n_samples) if self.labels is None else self.labels
-        classes = np.unique(labels)
-        palette = _colours(len(classes))
-        self.scatter_ = [
-            ax.scatter(*points[labels == one].T, **{"s": 18, "color": [colour], "label": str(one), **scatter_options})
-            for one, colour in zip(classes, palette, strict=True)
-        ]
-        if self.labels is not None:
-            outside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if len(classes) > 6 else {}
-            ax.legend(fontsize="small", **outside)
-        if self.item_names is not None and (n_samples <= _MOST_LABELS if names is None else names):
-            for name, point in zip(self.item_names, points, strict=True):
-                rotation = {} if n_components > 1 else {"rotation": 90, "ha": "center"}
-                ax.annotate(name, point, xytext=(3, 3), textcoords="offset points", fontsize="x-small", **rotation)
+        self._draw_points(ax, points, scatter_options)
         if n_components > 1:
             ax.set_aspect("equal", adjustable="datalim")  # only distances mean something
             ax.set_ylabel(f"component {vertical}")
         else:
             ax.set_yticks([])
+            ax.set_ylim(-0.3, 1)
         ax.set_xlabel(f"component {components[0] if n_components > 1 else 0}")
+        if self.item_names is not None and (n_samples <= MOST_NAMES if names is None else names):
+            self._draw_names(ax, points, keep_all=bool(names))
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    def _draw_points(self, ax, points, scatter_options):
+        labels = np.zeros(len(points)) if self.labels is None else self.labels
+        classes = np.unique(labels)
+        self.scatter_ = []
+        for number, (one, colour) in enumerate(zip(classes, class_colours(len(classes)), strict=True)):
+            # Shapes tell classes apart in print; points are few enough for that where classes are few.
+            style = {"s": 22, "color": [colour], "marker": MARKERS[number % len(MARKERS)], "label": str(one)}
+            self.scatter_.append(ax.scatter(*points[labels == one].T, **{**style, **scatter_options}))
+        self.landmarks_ = None
+        if self.landmarks is not None:
+            ring = {"s": 110, "facecolors": "none", "edgecolors": "black", "linewidths": 1.2, "label": "landmark"}
+            self.landmarks_ = ax.scatter(*points[self.landmarks].T, **ring)
+        if self.labels is not None or self.landmarks is not None:
+            handles = self.scatter_ if self.labels is not None else []
+            handles = handles + ([self.landmarks_] if self.landmarks is not None else [])
+            outside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
+            ax.legend(handles=handles, fontsize="small", ncols=1 + (len(handles) - 1) // 20, **outside)
+
+    def _draw_names(self, ax, points, keep_all):
+        """Names beside their points, at the first of four sides where they cover nothing else."""
+        names = [shorten(name, LONGEST_NAME) for name in self.item_names]
+        if self.embedding.shape[1] == 1:
+            sides = [{"xytext": (0, 5), "rotation": 90, "ha": "center", "va": "bottom"}]
+        else:
+            ax.margins(0.12)
+            sides = [
+                {"xytext": (horizontal * 4, vertical * 3), "ha": ha, "va": va}
+                for vertical, va in ((1, "bottom"), (-1, "top"))
+                for horizontal, ha in ((1, "left"), (-1, "right"))
+            ]
+        ax.figure.draw_without_rendering()  # settles where the axes are
+        centers = ax.transData.transform(points)
+        taken = np.hstack([centers - MARKER_RADIUS, centers + MARKER_RADIUS])
+        inside = np.array(ax.get_window_extent().extents)
+        for name, point in zip(names, points, strict=True):
+            for side in sides:
+                text = ax.annotate(name, point, textcoords="offset points", fontsize="x-small", **side)
+                box = np.array(text.get_window_extent().extents)
+                within = (box[:2] >= inside[:2]).all() and (box[2:] <= inside[2:]).all()
+                if keep_all or (within and not _overlaps(box, taken)):
+                    taken = np.vstack([taken, box])
+                    break
+                text.remove()
+        if len(ax.texts) < len(names):
+            ax.set_xlabel(f"{ax.get_xlabel()}\n(room for {len(ax.texts)} of {len(names)} names)")
 
     @classmethod
     def from_estimator(cls, estimator, *, item_names=None, labels=None, ax=None, **plot_options):
@@ -110,7 +155,7 @@ class OrdinalEmbeddingDisplay:
         ----------
         estimator : fitted estimator with an `embedding_`
             Such as :class:`~skrank.manifold.StochasticTripletEmbedding` or
-            :class:`~skrank.manifold.LandmarkOrdinalEmbedding`.
+            :class:`~skrank.manifold.LandmarkOrdinalEmbedding`, whose landmarks get rings.
         item_names : array-like of shape (n_samples,), default=None
             Names of the items.
         labels : array-like of shape (n_samples,), default=None
@@ -127,16 +172,19 @@ class OrdinalEmbeddingDisplay:
         check_is_fitted(estimator)
         if not hasattr(estimator, "embedding_"):
             raise TypeError(f"{type(estimator).__name__} has no embedding_; use from_embedding with its coordinates.")
-        return cls.from_embedding(estimator.embedding_, item_names=item_names, labels=labels, ax=ax, **plot_options)
+        details = {"item_names": item_names, "labels": labels, "landmarks": getattr(estimator, "landmarks_", None)}
+        return cls.from_embedding(estimator.embedding_, **details, ax=ax, **plot_options)
 
     @classmethod
-    def from_embedding(cls, embedding, *, item_names=None, labels=None, ax=None, **plot_options):
+    def from_embedding(cls, embedding, *, item_names=None, labels=None, landmarks=None, ax=None, **plot_options):
         """Draw coordinates.
 
         Parameters
         ----------
         embedding : array-like of shape (n_samples, n_components)
             Coordinates of the items.
+        landmarks : array-like of int, default=None
+            Rows that are landmarks, shown by rings.
         item_names, labels, ax, **plot_options
             As of :meth:`from_estimator`.
 
@@ -151,12 +199,11 @@ class OrdinalEmbeddingDisplay:
                 details[name] = np.asarray(values)
                 if details[name].shape != (len(embedding),):
                     raise ValueError(f"{name} must have one entry for each of the {len(embedding)} items.")
-        return cls(embedding, **details).plot(ax, **plot_options)
+        if landmarks is not None:
+            landmarks = np.asarray(landmarks, dtype=np.intp)
+        return cls(embedding, **details, landmarks=landmarks).plot(ax, **plot_options)
 
 
-def _colours(n_colours):
-    from matplotlib import colormaps
-
-    return colormaps["tab10" if n_colours <= 10 else "tab20"].colors[:n_colours] + tuple(
-        colormaps["viridis"](np.linspace(0, 1, max(n_colours - 20, 0)))
-    )
+def _overlaps(box, others):
+    """Whether a box (left, bottom, right, top) has an area in common with any other."""
+    return bool(((box[:2] < others[:, 2:]) & (box[2:] > others[:, :2])).all(axis=1).any())

@@ -3,8 +3,10 @@
 import numpy as np
 
 from skrank._rankings import to_rank_matrix
-from skrank.inspection._base import axes, component_weights, weighted_rankings
+from skrank.inspection._base import axes, component_weights, shorten, text_colour, weighted_rankings
 from skrank.stats import kemeny_consensus, pairwise_majority
+
+LONGEST_NAME = 24
 
 
 class PairwisePreferenceDisplay:
@@ -47,7 +49,7 @@ class PairwisePreferenceDisplay:
         self.fractions = fractions
         self.item_names = item_names
 
-    def plot(self, ax=None, *, cmap="RdBu", values=None):
+    def plot(self, ax=None, *, cmap="RdBu", values=None, max_items=60):
         """Draw the heat map.
 
         Parameters
@@ -58,25 +60,33 @@ class PairwisePreferenceDisplay:
             Diverging colours, their middle at one half.
         values : bool, default=None
             Whether cells show their percentage; None means up to 15 items.
+        max_items : int, default=60
+            The most items to show, from the first; the plot says so if there are more.
 
         Returns
         -------
         display : PairwisePreferenceDisplay
         """
-        n_items = len(self.item_names)
-        side = min(max(2.5 + 0.5 * n_items, 4), 12)
+        n_items = min(len(self.item_names), max_items)
+        fractions = self.fractions[:n_items, :n_items]
+        names = [shorten(name, LONGEST_NAME) for name in self.item_names[:n_items]]
+        side = min(max(2.5 + 0.4 * n_items, 4), 11)
         ax = axes(ax, "PairwisePreferenceDisplay.plot", (side + 1, side))
         ax.set_facecolor("0.85")  # of pairs that no ranking orders
-        image = ax.imshow(100 * self.fractions, cmap=cmap, vmin=0, vmax=100)
-        ax.set_xticks(range(n_items), self.item_names, rotation=45, ha="right", rotation_mode="anchor")
-        ax.set_yticks(range(n_items), self.item_names)
-        ax.set_xlabel("... to this one")
+        image = ax.imshow(100 * fractions, cmap=cmap, vmin=0, vmax=100)
+        size = "medium" if n_items <= 15 else "small" if n_items <= 30 else "x-small"
+        upright = max(map(len, names)) <= 3 and n_items <= 15
+        ax.set_xticks(range(n_items), names, rotation=0 if upright else 90, fontsize=size)
+        ax.set_yticks(range(n_items), names, fontsize=size)
+        ax.tick_params(length=0)
+        some = f"\n(the first {n_items} of {len(self.item_names)} items)" if n_items < len(self.item_names) else ""
+        ax.set_xlabel("... to this one" + some)
         ax.set_ylabel("prefer this item ...")
         ax.figure.colorbar(image, ax=ax, label="% of the rankings that order the two", shrink=0.8)
         if values if values is not None else n_items <= 15:
-            for row, column in np.argwhere(~np.isnan(self.fractions)):
-                percent = 100 * self.fractions[row, column]
-                colour = "white" if abs(percent - 50) > 30 else "black"
+            for row, column in np.argwhere(~np.isnan(fractions)):
+                percent = 100 * fractions[row, column]
+                colour = text_colour(image.cmap(image.norm(percent)))
                 ax.text(column, row, f"{percent:.0f}", ha="center", va="center", color=colour, fontsize="small")
         self.ax_, self.figure_, self.image_ = ax, ax.figure, image
         return self

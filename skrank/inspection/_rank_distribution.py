@@ -3,8 +3,10 @@
 import numpy as np
 
 from skrank._rankings import MISSING, aggregate, bucket_places, to_rank_matrix
-from skrank.inspection._base import axes, component_weights, weighted_rankings
+from skrank.inspection._base import axes, component_weights, shorten, weighted_rankings
 from skrank.stats import kemeny_consensus
+
+LONGEST_NAME = 24
 
 
 class RankDistributionDisplay:
@@ -47,7 +49,7 @@ class RankDistributionDisplay:
         self.shares = shares
         self.item_names = item_names
 
-    def plot(self, ax=None, *, cmap="viridis"):
+    def plot(self, ax=None, *, cmap="viridis", max_items=60):
         """Draw the bars.
 
         Parameters
@@ -56,14 +58,21 @@ class RankDistributionDisplay:
             Where to draw; None makes a figure.
         cmap : str or matplotlib Colormap, default="viridis"
             Sequential colours, from the first place to the last.
+        max_items : int, default=60
+            The most items to show, from the first; the plot says so if there are more.
 
         Returns
         -------
         display : RankDistributionDisplay
         """
-        n_items = len(self.shares)
+        n_items = min(len(self.shares), max_items)
+        names = [shorten(name, LONGEST_NAME) for name in self.item_names[:n_items]]
         n_places = int(np.flatnonzero(self.shares.max(axis=0) > 1e-12).max(initial=0)) + 1  # those that are taken
-        ax = axes(ax, "RankDistributionDisplay.plot", (8, min(max(1.5 + 0.4 * n_items, 2.5), 14)))
+        ax = axes(
+            ax,
+            "RankDistributionDisplay.plot",
+            (8, max(1.5 + 0.4 * n_items, 2.5) if n_items <= 15 else 4 + 0.2 * n_items),
+        )
         from matplotlib import colormaps
         from matplotlib.cm import ScalarMappable
         from matplotlib.colors import BoundaryNorm
@@ -71,7 +80,7 @@ class RankDistributionDisplay:
         colours = colormaps.get_cmap(cmap).resampled(n_places)
         left = np.zeros(n_items)
         self.bars_ = []
-        for place, share in enumerate(100 * self.shares.T[:n_places]):
+        for place, share in enumerate(100 * self.shares[:n_items].T[:n_places]):
             self.bars_.append(ax.barh(range(n_items), share, left=left, color=colours(place), height=0.8))
             left += share
         missing = np.maximum(100 - left, 0)
@@ -79,10 +88,11 @@ class RankDistributionDisplay:
             bars = ax.barh(range(n_items), missing, left=left, color="0.9", height=0.8, label="not ranked")
             self.bars_.append(bars)
             ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), frameon=False)
-        ax.set_yticks(range(n_items), self.item_names)
+        ax.set_yticks(range(n_items), names, fontsize="medium" if n_items <= 30 else "small")
         ax.set_ylim(n_items - 0.4, -0.6)
         ax.set_xlim(0, 100)
-        ax.set_xlabel("% of rankings")
+        some = f" (the first {n_items} of {len(self.shares)} items)" if n_items < len(self.shares) else ""
+        ax.set_xlabel("% of rankings" + some)
         mappable = ScalarMappable(BoundaryNorm(np.arange(n_places + 1) + 0.5, n_places), colours)
         ticks = np.unique(np.linspace(1, n_places, min(n_places, 10)).round())
         ax.figure.colorbar(mappable, ax=ax, label="place", ticks=ticks).ax.invert_yaxis()

@@ -29,6 +29,38 @@ def test_a_line_is_an_items_place_in_every_center(mixture):
     assert display.ax_.get_ylim()[0] > display.ax_.get_ylim()[1]
 
 
+def test_neighbours_whose_order_is_not_sure_get_a_bar():
+    # 31 against 29 voters order the last two items of three.
+    X = np.repeat([[0, 1, 2], [0, 2, 1]], [31, 29], axis=0)
+    mixture = MallowsMixture(1, random_state=0).fit(X)
+    display = MallowsMixtureDisplay.from_estimator(mixture, X, item_names=list("abc"))
+    assert [bar.get_ydata().tolist() for bar in display.unsure_] == [[0.7, 2.3]]  # from the second place to the third
+    assert "not sure" in display.ax_.get_xlabel()
+    weighted = MallowsMixtureDisplay.from_estimator(mixture, X[[0, -1]], sample_weight=[31, 29])
+    np.testing.assert_allclose(weighted.losses, display.losses)
+    # The loss is that of the log-likelihood: fitted with the two exchanged.
+    exchanged = MallowsMixture(1, random_state=0).fit(X)
+    exchanged.centers_ = mixture.centers_[:, [0, 2, 1]]
+    lost = (mixture.score(X) - exchanged.score(X)) * len(X)
+    np.testing.assert_allclose(display.losses[0, 1], lost, rtol=1e-6)
+    assert not MallowsMixtureDisplay.from_estimator(mixture).unsure_
+
+
+def test_many_items_are_cut_and_that_is_said():
+    X = make_mallows_mixture(60, 12, 2, phi=0.5, random_state=0)[0]
+    mixture = MallowsMixture(2, init="kmeans", polish=False, random_state=0).fit(X)
+    names = [f"a long name of the item number {item}" for item in range(12)]
+    display = MallowsMixtureDisplay.from_estimator(mixture, item_names=names, max_items=5)
+    assert display.ax_.get_xlabel() == "the first 5 of 12 places"
+    texts = [text.get_text() for text in display.ax_.texts]
+    assert len(texts) == 10
+    assert len({text for text in texts if text}) == len(
+        {item for center in mixture.centers_ for item in np.flatnonzero(center < 5)}
+    )
+    with pytest.raises(ValueError, match="X has 11 features"):
+        MallowsMixtureDisplay.from_estimator(mixture, X[:, :11])
+
+
 def test_it_draws_on_given_axes_and_refuses_others(mixture):
     _, ax = plt.subplots()
     display = MallowsMixtureDisplay.from_estimator(mixture, ax=ax)

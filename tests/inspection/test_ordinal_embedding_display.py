@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from skrank.datasets import make_triplets
 from skrank.inspection import OrdinalEmbeddingDisplay
-from skrank.manifold import StochasticTripletEmbedding
+from skrank.manifold import LandmarkOrdinalEmbedding, StochasticTripletEmbedding
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -61,6 +61,26 @@ def test_one_component_and_many_items():
     np.testing.assert_allclose(display.scatter_[0].get_offsets()[:, 0], X[:, 0])
     assert not display.ax_.texts
     assert len(OrdinalEmbeddingDisplay.from_embedding(X, item_names=range(100), names=True).ax_.texts) == 100
+
+
+def test_landmarks_get_rings():
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    model = LandmarkOrdinalEmbedding(2, random_state=0).fit(X)
+    display = OrdinalEmbeddingDisplay.from_estimator(model)
+    np.testing.assert_allclose(display.landmarks_.get_offsets(), model.embedding_[model.landmarks_])
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["landmark"]
+    assert OrdinalEmbeddingDisplay.from_embedding(X).landmarks_ is None
+    rings = OrdinalEmbeddingDisplay.from_embedding(X, landmarks=[3, 5]).landmarks_
+    np.testing.assert_allclose(rings.get_offsets(), X[[3, 5]])
+
+
+def test_names_that_would_cover_others_are_left_out_and_counted():
+    X = np.array([[0.0, 0], [1, 1], [1, 1], [1, 1], [1, 1], [1, 1], [1, 1]])
+    display = OrdinalEmbeddingDisplay.from_embedding(X, item_names=[f"item {number}" for number in range(7)])
+    shown = [text.get_text() for text in display.ax_.texts]
+    assert len(shown) == 5  # one, and four around the six in one place
+    assert display.ax_.get_xlabel().endswith("(room for 5 of 7 names)")
+    assert len(OrdinalEmbeddingDisplay.from_embedding(X, item_names=range(7), names=True).ax_.texts) == 7
 
 
 def test_bad_input(model):

@@ -72,6 +72,16 @@ def test_own_axes_names_and_errors(display):
         display.from_rankings([[1, 2]], item_names=["egg"])
 
 
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_many_items_are_cut_and_that_is_said(display):
+    names = [f"a long name of the item number {item}" for item in range(9)]
+    shown = display.from_rankings([np.arange(9)], item_names=names, max_items=4)
+    labels = [label.get_text() for label in shown.ax_.get_yticklabels()]
+    assert labels == [f"a long name of t\N{HORIZONTAL ELLIPSIS}umber {item}" for item in range(4)]
+    assert "(the first 4 of 9 items)" in shown.ax_.get_xlabel()
+    assert shown.item_names.tolist() == names
+
+
 class TwoKinds(BaseEstimator):
     """A mixture of rankings that put the first item first and those that put it last."""
 
