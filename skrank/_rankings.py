@@ -15,6 +15,7 @@ from sklearn.utils._chunking import get_chunk_n_rows
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 MISSING = -1
+LEAST_TOTAL_WEIGHT, LARGEST_TOTAL_WEIGHT = 1e-15, 1e15
 
 
 # ---------------------------------------------------------------- validation
@@ -35,7 +36,7 @@ def check_rankings(
     ----------
     X : array-like of shape (n_samples, n_items)
         Any finite real numbers, lower is preferred, equal values are ties, NaN (or None, or ``pandas.NA`` in a column
-        of a type that has it) is missing.
+        of a type that has it, or what a masked array masks) is missing.
     estimator : estimator, default=None
         If given, its ``n_features_in_`` and ``feature_names_in_`` are set (`reset=True`) or checked.
     reset : bool, default=True
@@ -60,6 +61,8 @@ def check_rankings(
         If X is not 2-d, is empty, holds infinities, or labels instead of numbers; names the row.
     """
     options = {"dtype": "numeric", "ensure_all_finite": False}
+    if np.ma.is_masked(X):
+        X = X.astype(np.float64).filled(np.nan)
     try:
         if estimator is None:
             values = check_array(X, input_name=input_name, **options)
@@ -117,9 +120,39 @@ def _refuse_infinite(values, input_name):
             )
 
 
+def refuse_masked(values, input_name):
+    """Raise on an array with masked entries, whose mask scikit-learn would drop without a word."""
+    if np.ma.is_masked(values):
+        raise ValueError(
+            f"{input_name} is a masked array, with {np.ma.count_masked(values)} entries masked: leave these rows out "
+            "or fill them with numpy.ma.filled."
+        )
+
+
 def check_weights(sample_weight, X):
-    """Validate sample weights: finite, not negative, not all zero; float64, ones where None."""
-    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    """Validate sample weights: finite, not negative, a sum between 1e-15 and 1e15; float64, ones where None.
+
+    Beyond such sums products of weights overflow, and a weight of 1 is lost to rounding.
+    """
+    refuse_masked(sample_weight, "sample_weight")
+    if np.ndim(sample_weight) == 1:
+        weights = np.asarray(sample_weight)
+        wrong = ~np.isfinite(weights) | (weights < 0) if weights.dtype.kind == "f" else weights < 0
+        if weights.dtype.kind in "fi" and wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(
+                f"sample_weight[{row}] is {weights[row]}: weights must be finite numbers, not negative. A ranking that "
+                "is not to count has the weight 0."
+            )
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if not LEAST_TOTAL_WEIGHT <= total <= LARGEST_TOTAL_WEIGHT:
+        raise ValueError(
+            f"sample_weight adds up to {total:.3g}, which must be a number from {LEAST_TOTAL_WEIGHT:g} to "
+            f"{LARGEST_TOTAL_WEIGHT:g}. A weight says how often a row was seen: scale them all by one factor."
+        )
+    return weights
 
 
 def item_names(X):

@@ -3,6 +3,8 @@
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
+from skrank._rankings import refuse_masked
+
 
 def check_triplets(triplets, responses=None, *, n_samples=None):
     """Triplet answers in any of cblearn's list formats, as rows (i, j, k): j is nearer to i than k is.
@@ -44,9 +46,11 @@ def check_triplets(triplets, responses=None, *, n_samples=None):
            [1, 2, 0],
            [1, 2, 0]])
     """
+    refuse_masked(triplets, "triplets")
     triplets = _check_indices(triplets, n_samples)
     if responses is None:
         return triplets
+    refuse_masked(responses, "responses")
     responses = column_or_1d(responses)
     check_consistent_length(triplets, responses)
     if responses.dtype != bool and not np.issubdtype(responses.dtype, np.number):

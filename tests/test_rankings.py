@@ -30,6 +30,31 @@ from skrank._rankings import (
 NAN = np.nan
 
 
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1, NAN, 1], r"sample_weight\[1\] is nan"),
+        ([1, 1, np.inf], r"sample_weight\[2\] is inf"),
+        ([-1, 1, 1], r"sample_weight\[0\] is -1"),
+        ([1e308] * 3, "adds up to inf"),
+        ([1e16, 0, 0], "adds up to 1e\\+16"),
+        ([1e-16, 0, 0], "adds up to 1e-16"),
+        ([1, 1], "expected"),
+        ([0, 0, 0], "non-zero"),
+        (np.ma.array([1, 1, 1], mask=[0, 1, 0]), "1 entries masked"),
+    ],
+)
+def test_weights_that_cannot_be_counted_are_refused(weights, message):
+    with pytest.raises(ValueError, match=message):
+        check_weights(weights, np.zeros((3, 2)))
+
+
+def test_masked_entries_are_missing():
+    masked = np.ma.array([[2, 1, 3], [5, 5, 4]], mask=[[0, 1, 0], [0, 0, 0]])
+    np.testing.assert_array_equal(check_rankings(masked), [[0, MISSING, 1], [1, 1, 0]])
+    np.testing.assert_array_equal(check_rankings(np.ma.array([[2, 1]])), [[1, 0]])
+
+
 def dense_by_definition(row):
     distinct = sorted({value for value in row if not np.isnan(value)})
     return [MISSING if np.isnan(value) else distinct.index(value) for value in row]

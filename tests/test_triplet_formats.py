@@ -48,3 +48,11 @@ def test_small_indices_do_not_overflow():
 def test_bad_input_names_the_row_and_the_value(triplets, responses, message):
     with pytest.raises(ValueError, match=message):
         check_triplets(triplets, responses, n_samples=5)
+
+
+def test_masked_arrays_are_refused():
+    mask = [[0, 0, 1], [0, 0, 0]]
+    with pytest.raises(ValueError, match="triplets is a masked array"):
+        check_triplets(np.ma.array([[0, 1, 2], [1, 0, 2]], mask=mask))
+    with pytest.raises(ValueError, match="responses is a masked array"):
+        check_triplets([[0, 1, 2], [1, 0, 2]], np.ma.array([1, 0], mask=[1, 0]))

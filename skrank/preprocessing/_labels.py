@@ -13,6 +13,9 @@ def label_table(rows, name):
     """A 2-d array of labels from a list of lists (short rows end in gaps), an array or a DataFrame; types are kept."""
     if issparse(rows):
         raise TypeError(f"{name} is a sparse matrix, but a dense table of item labels is expected.")
+    if np.ma.is_masked(rows):
+        masked, rows = np.ma.getmaskarray(rows), rows.data.astype(object)
+        rows[masked] = None
     if hasattr(rows, "shape") or hasattr(rows, "__array__"):
         table = np.asarray(rows)
     else:

@@ -1,12 +1,20 @@
 """Pairwise comparisons (who beat whom) -> rank matrices."""
 
 import numpy as np
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions, validate_params
 from sklearn.utils.validation import check_consistent_length
 
-from skrank._rankings import MISSING, check_weights, densify, row_blocks, settle_unranked, to_rank_matrix
-from skrank.preprocessing._labels import GAP, UNKNOWN, check_items, distinct_labels, encode, label_table
+from skrank._rankings import (
+    MISSING,
+    check_weights,
+    densify,
+    refuse_masked,
+    row_blocks,
+    settle_unranked,
+    to_rank_matrix,
+)
+from skrank.preprocessing._labels import GAP, UNKNOWN, check_items, distinct_labels, encode, label_array, label_table
 from skrank.preprocessing._orderings import UNRANKED
 
 METHOD = {"method": [StrOptions({"exact", "copeland"})]}
@@ -31,8 +39,9 @@ def ranks_from_pairs(pairs, *, groups=None, items=None, sample_weight=None, meth
     pairs : array-like or DataFrame of shape (n_pairs, 2)
         Each row a comparison: the label of the item that was preferred, then the other one's. Repeats count.
     groups : array-like of shape (n_pairs,), default=None
-        Who made the comparison: the pairs of each distinct value become one ranking. Rows of the result are in the
-        order of ``numpy.unique(groups)``. None means that all pairs make one ranking.
+        Who made the comparison, labels of any type: the pairs of each distinct one become one ranking. Rows of the
+        result are in the order of ``numpy.unique(groups)``; labels that cannot be compared are sorted within types.
+        None means that all pairs make one ranking.
     items : array-like of shape (n_items,), default=None
         Labels of the items in the order of the columns. None means those that occur, sorted; for labels of one kind
         that is ``numpy.unique(pairs)``.
@@ -84,9 +93,7 @@ def ranks_from_pairs(pairs, *, groups=None, items=None, sample_weight=None, meth
     weight = check_weights(sample_weight, table)
     names, group = np.array(["all"]), np.zeros(len(table), np.intp)
     if groups is not None:
-        groups = column_or_1d(groups, dtype=None)
-        check_consistent_length(table, groups)
-        names, group = np.unique(groups, return_inverse=True)
+        names, group = _check_groups(groups, table)
     n_items = len(items)
     order = np.argsort(group, kind="stable")
     codes, weight, starts = codes[order], weight[order], np.searchsorted(group[order], np.arange(len(names) + 1))
@@ -130,6 +137,7 @@ def ranks_from_wins(wins, *, method="exact", unranked=None):
     >>> ranks_from_wins([[0, 3, 2], [1, 0, 4], [0, 0, 0]])
     array([[0., 1., 2.]])
     """
+    refuse_masked(wins, "wins")
     wins = check_array(wins, dtype=np.float64, allow_nd=True, ensure_non_negative=True, input_name="wins")
     wins = wins[None] if wins.ndim == 2 else wins
     if wins.ndim != 3 or wins.shape[1] != wins.shape[2]:
@@ -186,6 +194,22 @@ def _refuse_inexact(ahead, ranks, name):
 def _finish(ranks, unranked, items, start):
     explain = lambda row, item: f"{start(row)} has item {items[item]!s}"  # noqa: E731
     return to_rank_matrix(settle_unranked(ranks, unranked, explain))
+
+
+def _check_groups(groups, table):
+    """The distinct groups, and the number of each comparison's."""
+    refuse_masked(groups, "groups")
+    labels = np.asarray(groups) if hasattr(groups, "__array__") else label_array(groups)
+    if labels.size != len(labels):
+        raise ValueError(f"groups must have shape (n_pairs,), got {labels.shape}.")
+    labels = labels.reshape(len(labels))
+    check_consistent_length(table, labels)
+    names = distinct_labels(labels)
+    group = encode(labels, names)
+    if (group == GAP).any():
+        row = int((group == GAP).argmax())
+        raise ValueError(f"groups[{row}] is {labels[row]}: every comparison needs the label of a group.")
+    return names, group
 
 
 def _refuse_pairs(codes, table):

@@ -139,3 +139,8 @@ def test_scores_by_the_definition():
 def test_scores_refuse_infinity():
     with pytest.raises(ValueError, match=re.escape("scores[1, 0]")):
         ranks_from_scores([[0, 1], [np.inf, 0]])
+
+
+def test_masked_entries_are_gaps():
+    ballots = np.ma.array([[1, 2, 0], [0, 2, 1]], mask=[[0, 0, 1], [0, 0, 0]])
+    np.testing.assert_array_equal(ranks_from_orderings(ballots, unranked="last"), [[2, 0, 1], [0, 2, 1]])

@@ -100,3 +100,28 @@ def test_wins_equal_their_pairs():
 def test_wins_that_are_no_wins(wins, message):
     with pytest.raises(ValueError, match=message):
         ranks_from_wins(wins)
+
+
+def test_groups_are_labels_of_any_type():
+    pairs = [[0, 1], [1, 2], [0, 1]]
+    mixed = ranks_from_pairs(pairs, groups=["b", 1, "b"], unranked="missing")
+    np.testing.assert_array_equal(mixed, [[np.nan, 0, 1], [0, 1, np.nan]])  # sorted within types: int, then str
+    np.testing.assert_array_equal(ranks_from_pairs(pairs, groups=[1, "1", 1], unranked="missing")[0], [0, 1, np.nan])
+    tuples = ranks_from_pairs(pairs, groups=[("ann", 1), ("ann", 2), ("ann", 1)], unranked="missing")
+    np.testing.assert_array_equal(tuples, [[0, 1, np.nan], [np.nan, 0, 1]])
+    np.testing.assert_array_equal(ranks_from_pairs(pairs, groups=np.array([[2], [1], [2]]), unranked="missing"), mixed)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (["a", None, "a"], r"groups\[1\] is None"),
+        ([1.0, 2.0, np.nan], r"groups\[2\] is nan"),
+        (np.array([[1, 2], [1, 2], [1, 2]]), r"shape \(n_pairs,\), got \(3, 2\)"),
+        (["a", "b"], "inconsistent"),
+        (np.ma.array([1, 2, 3], mask=[0, 1, 0]), "masked"),
+    ],
+)
+def test_bad_groups_are_refused(groups, message):
+    with pytest.raises(ValueError, match=message):
+        ranks_from_pairs([[0, 1], [1, 2], [0, 1]], groups=groups, unranked="missing")
