@@ -152,8 +152,6 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         share = _check_shares(y, table)
         weight = check_weights(sample_weight, table)
         kept = weight > 0
-        if not kept.any():
-            raise ValueError("sample_weight is zero for all comparisons: there is nothing to learn from.")
         graph = ComparisonGraph.from_pairs(first[kept], second[kept], share[kept], weight[kept], len(self.items_))
         self.connected_components_ = _check_connected(graph, self.items_, self.alpha)
         self.scores_, self.information_, info = fit_scores(graph, self.alpha, self.max_iter, self.tol)
@@ -164,7 +162,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
             warnings.warn(
                 f"BradleyTerry did not converge in {self.n_iter_} iterations. Increase max_iter, tol or alpha.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self
 
@@ -316,25 +314,25 @@ def _check_connected(graph, items, alpha):
             f"with alpha=0 the scores have no finite, unique maximum: the items fall into {n_classes} groups of which "
             "none has both won and lost against the others. Use alpha > 0, or more comparisons."
         )
+    items = items.tolist()
     if n_components > 1:
-        items = items.tolist()
         other = items[np.argmax(component != component[0])]
         warnings.warn(
             f"the comparisons leave the items in {n_components} unconnected sets: {items[0]!r} and {other!r}, for "
             "instance, are in different ones, and their scores cannot be compared. Add comparisons between the sets, "
             "or fit each alone.",
             InsufficientDataWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     if n_classes > n_components:
         won, lost = graph.won_and_lost()
         extreme = np.flatnonzero((won == 0) != (lost == 0))
-        example = f" ({list(items)[extreme[0]]!r} for instance)" if len(extreme) else ""
+        example = f" ({items[extreme[0]]!r} for instance)" if len(extreme) else ""
         warnings.warn(
             f"{len(extreme)} items won or lost all their comparisons{example}, and the items fall into {n_classes} "
             "groups of which none has both won and lost against the others: between these the regularisation alone "
             "bounds the differences of scores. Add comparisons, or mind their standard errors.",
             InsufficientDataWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return component

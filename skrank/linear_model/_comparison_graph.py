@@ -4,7 +4,7 @@ Items are numbered; edge e joins `left[e]` and `right[e]`, which were compared `
 `left[e]` won `wins[e]` of them, ties counting one half.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import minimize
@@ -12,6 +12,8 @@ from scipy.sparse import csr_array, diags_array
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, cg
 from scipy.special import expit
+
+_LOG_ODDS = 0.01  # a step of this share of tol, in log-odds, is small whatever the standard errors
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,10 @@ def fit_scores(graph, alpha, max_iter, tol):
     """Scores that minimise the negative log-likelihood plus alpha/2 times their sum of squares.
 
     Newton's method, its steps by conjugate gradients in a trust region, in coordinates in which the information of each
-    item at equal scores is one (Jacobi preconditioning). Stops when the gradient in these coordinates, a step in
-    standard errors, has a root mean square below `tol`.
+    item is one (Jacobi preconditioning): at equal scores, and again at what that leads to. Stops when the gradient in
+    the coordinates of the scores it has reached, a step in standard errors, has a root mean square below `tol`. Where
+    weights are so small that standard errors exceed one log-odd, `tol` is of log-odds; where they are so large that
+    the loss does not tell such steps apart, a hundredth of it.
 
     Returns
     -------
@@ -90,50 +94,81 @@ def fit_scores(graph, alpha, max_iter, tol):
     info : dict
         `loss`, `n_iter`, `converged`.
     """
-    adjacency_of = graph.adjacency_pattern()
-    unit = 1 / np.sqrt(graph.degrees(graph.total / 4) + alpha + np.finfo(float).tiny)
-    n_items = graph.n_items
-    current = {"u": None}
+    component = graph.components()[1]
+    # A factor of the objective leaves the scores as they are, and makes the largest standard error one.
+    scale = 1 / min(1.0, (graph.degrees(graph.total / 4) + alpha).max())
+    loss = _Loss(replace(graph, total=graph.total * scale, wins=graph.wins * scale), alpha * scale)
+    scores, n_iter, converged, progress = np.zeros(graph.n_items), 0, False, True
+    while progress and not converged and n_iter < max_iter:
+        unit = 1 / np.sqrt(loss.information(scores)[0] + np.finfo(float).tiny)
+        result = _minimize(loss, scores, unit, max_iter - n_iter, tol)
+        scores = centre(unit * result.x, component)
+        n_iter += result.nit
+        progress = result.nit > 0
+        error = 1 / np.sqrt(loss.information(scores)[0] + np.finfo(float).tiny)
+        step = loss.value_and_gradient(scores)[1] * error
+        converged = bool(min(_rms(step), _rms(step * error) / _LOG_ODDS) <= tol)
+    diagonal, adjacency = loss.information(scores)
+    matrix = ((diags_array(diagonal) - adjacency) / scale).tocsr()
+    return scores, matrix, {"loss": float(result.fun / scale), "n_iter": int(n_iter), "converged": converged}
 
-    def information(scores):
-        p = expit(graph.differences(scores))
-        weights = graph.total * p * (1 - p)
-        return graph.degrees(weights) + alpha, adjacency_of(weights)
 
-    def value_and_gradient(u):
-        scores = unit * u
+def _rms(values):
+    return np.sqrt(np.mean(values**2))
+
+
+class _Loss:
+    """The objective as a function of the scores."""
+
+    def __init__(self, graph, alpha):
+        self.graph, self.alpha = graph, alpha
+        self._adjacency_of = graph.adjacency_pattern()
+
+    def value_and_gradient(self, scores):
+        graph, alpha = self.graph, self.alpha
         margin = graph.differences(scores)
         tail = np.exp(-np.abs(margin))
         value = (np.maximum(margin, 0) + np.log1p(tail)) @ graph.total - graph.wins @ margin
         expected_wins = graph.total * np.where(margin > 0, 1, tail) / (1 + tail)
         gradient = graph.divergence(expected_wins - graph.wins) + alpha * scores
-        return value + 0.5 * alpha * scores @ scores, unit * gradient
+        return value + 0.5 * alpha * scores @ scores, gradient
+
+    def information(self, scores):
+        """The second derivatives' diagonal, and the matrix of what is off it, negated."""
+        p = expit(self.graph.differences(scores))
+        weights = self.graph.total * p * (1 - p)
+        return self.graph.degrees(weights) + self.alpha, self._adjacency_of(weights)
+
+
+def _minimize(loss, scores, unit, max_iter, tol):
+    """scipy's result for the scores divided by `unit`."""
+    current = {"u": None}
+
+    def value_and_gradient(u):
+        value, gradient = loss.value_and_gradient(unit * u)
+        return value, unit * gradient
 
     def product(u, v):
         if current["u"] is None or not np.array_equal(current["u"], u):
-            current.update(u=u.copy(), information=information(unit * u))
+            current.update(u=u.copy(), information=loss.information(unit * u))
         diagonal, adjacency = current["information"]
         v = unit * v
         return unit * (diagonal * v - adjacency @ v)
 
-    result = minimize(
+    radius = np.sqrt(loss.graph.total.sum() + 1)
+    return minimize(
         value_and_gradient,
-        np.zeros(n_items),
+        scores / unit,
         jac=True,
         hessp=product,
         method="trust-ncg",
         options={
-            "gtol": tol * np.sqrt(n_items),
+            "gtol": tol * np.sqrt(len(scores)),
             "maxiter": max_iter,
-            "initial_trust_radius": 2 * np.sqrt(graph.total.sum() + 1),
-            "max_trust_radius": 1e4 * np.sqrt(graph.total.sum() + 1),
+            "initial_trust_radius": 2 * radius,
+            "max_trust_radius": 1e4 * radius,
         },
     )
-    scores = centre(unit * result.x, graph.components()[1])
-    diagonal, adjacency = information(scores)
-    matrix = (diags_array(diagonal) - adjacency).tocsr()
-    converged = bool(np.sqrt(np.mean(result.jac**2)) <= tol)
-    return scores, matrix, {"loss": float(result.fun), "n_iter": int(result.nit), "converged": converged}
 
 
 def centre(values, component):
@@ -145,9 +180,11 @@ def exact_standard_errors(information, alpha, component):
     """Standard errors of scores relative to the mean of their component: the inverse, without its constant vectors."""
     sizes = np.bincount(component)[component]
     same = component[:, None] == component
-    # constants on a component are eigenvectors with the eigenvalue alpha: move it to 1 and take its share out again
-    inverse = np.linalg.inv(information.toarray() + same * ((1 - alpha) / sizes))
-    return np.sqrt(np.maximum(inverse.diagonal() - 1 / sizes, 0))
+    # constants on a component are eigenvectors with the eigenvalue alpha: move it among the others and take its share
+    # out again
+    moved = information.diagonal().mean()
+    inverse = np.linalg.inv(information.toarray() + same * ((moved - alpha) / sizes))
+    return np.sqrt(np.maximum(inverse.diagonal() - 1 / (moved * sizes), 0))
 
 
 def sampled_standard_errors(graph, scores, information, alpha, component, n_draws, random_state):

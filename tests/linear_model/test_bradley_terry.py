@@ -1,4 +1,5 @@
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -57,6 +58,7 @@ CHECKS_THAT_NEED_FEATURES = (
 @parametrize_with_checks(
     [BradleyTerry()], expected_failed_checks=lambda estimator: dict.fromkeys(CHECKS_THAT_NEED_FEATURES, NOT_PAIRS)
 )
+@pytest.mark.filterwarnings("ignore::skrank.exceptions.InsufficientDataWarning")  # of pairs of random numbers
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -234,7 +236,7 @@ def test_too_few_iterations_are_named(baseball):
         ([["a", "b"]], [2], None, r"y\[0\] is 2.0"),
         ([["a", "b"]], [np.nan], None, r"y\[0\] is nan"),
         ([["a", "b"]], [1, 0], None, "inconsistent"),
-        ([["a", "b"]], None, [-1], "Negative values"),
+        ([["a", "b"]], None, [-1], "sample_weight\\[0\\] is"),
         ([["a", "b"]], None, [0], "zero"),
     ],
 )
@@ -248,3 +250,27 @@ def test_unknown_items():
         BradleyTerry().fit([["a", "b"], ["b", "a"]]).predict([["a", "b"], ["a", "z"]])
     with pytest.raises(ValueError, match="not known"):
         BradleyTerry(items=["a", "b"]).fit([["a", "c"]])
+
+
+@pytest.mark.parametrize("factor", [1e-12, 1e-6, 1e6, 1e9, 1e12])
+def test_the_unit_of_weights_does_not_matter_without_regularisation(baseball, factor):
+    pairs, wins = baseball
+    expected = BradleyTerry(alpha=0, tol=1e-8).fit(pairs, sample_weight=wins)
+    model = BradleyTerry(alpha=0, tol=1e-5).fit(pairs, sample_weight=factor * wins)
+    np.testing.assert_allclose(model.scores_, expected.scores_, atol=1e-4)
+    np.testing.assert_allclose(model.standard_errors() * np.sqrt(factor), expected.standard_errors(), rtol=1e-4)
+
+
+def test_scores_far_apart_are_not_taken_to_be_converged():
+    pairs = [[0, 1], [1, 0], [0, 2], [2, 1], [1, 2]]
+    model = BradleyTerry(alpha=0, max_iter=1000)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(pairs, sample_weight=[1e9, 1, 1, 1, 1])
+    # the exact gradient, in standard errors
+    p = expit(model.scores_[:, None] - model.scores_)
+    wins = np.zeros((3, 3))
+    wins[tuple(np.transpose(pairs))] = [1e9, 1, 1, 1, 1]
+    gradient = ((wins + wins.T) * p - wins).sum(axis=1)
+    error = np.sqrt(((wins + wins.T) * p * (1 - p)).sum(axis=1))
+    assert bool(caught) == (np.sqrt(np.mean((gradient / error) ** 2)) > model.tol)
