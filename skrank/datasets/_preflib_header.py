@@ -13,7 +13,7 @@ KINDS = {
     "toi": "orders with ties of some alternatives",
     "cat": "categories of alternatives",
 }
-NUMBERED = re.compile(r"(ALTERNATIVE|CATEGORY) NAME ([0-9]{1,15})")
+NUMBERED = re.compile(r"(ALTERNATIVE|CATEGORY) NAME\b(.*)")
 WHOLE = re.compile(r"[0-9]{1,15}")
 
 
@@ -128,8 +128,13 @@ def _whole(found, key, path, last_line):
 def _names(found, what, number, path, last_line):
     for key, (_, line) in found.items():
         match = NUMBERED.fullmatch(key)
-        if match and match[1] == what and str(int(match[2])) == match[2] and not 1 <= int(match[2]) <= number:
-            raise parse_error(path, line, f"{key}, but the header announces {number} of them.")
+        if match and match[1] == what:
+            index = match[2].removeprefix(" ")
+            if not WHOLE.fullmatch(index) or index != str(int(index)) or not 1 <= int(index) <= number:
+                expected = (
+                    f"'{what} NAME' must be followed by a number from 1 to {number}" if number else "there are none"
+                )
+                raise parse_error(path, line, f"{key}, but the header announces {number} of them: {expected}.")
     return [_require(found, f"{what} NAME {index}", path, last_line)[0] for index in range(1, number + 1)]
 
 

@@ -7,12 +7,13 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions, validate_params
 
 from skrank import _rankings
-from skrank._rankings import MISSING, check_rankings, check_weights, n_ranked, rows_with_ties
+from skrank._rankings import MISSING, check_rankings, check_weights, n_ranked, row_blocks, rows_with_ties
 from skrank.datasets._preflib import distinct_rows
 from skrank.datasets._preflib_header import KINDS, kind_of_path
 from skrank.datasets._preflib_orders import MAX_DIGITS
 from skrank.datasets._text_files import write_bytes
 
+MOST_UNNAMED_CATEGORIES = 1000
 FREE_KEYS = (
     "title",
     "description",
@@ -61,7 +62,7 @@ def dump_preflib(path, X, *, sample_weight=None, item_names=None, kind=None, met
     ------
     ValueError
         If X, or the ending of `path`, is not of the kind asked for, a weight is not a whole number, a ranking ranks
-        nothing, or a name does not fit on a line.
+        nothing, a category without a name is above 999, or a name does not fit on a line or has blanks around it.
 
     See Also
     --------
@@ -86,8 +87,8 @@ def dump_preflib(path, X, *, sample_weight=None, item_names=None, kind=None, met
         kind = _kind_that_holds(ranks, kind)
     ranks, counts = _counted(ranks, sample_weight)
     lines = _header(path, kind, names, [str(name) for name in categories], metadata, counts)
-    lines += [f"{count}: {_order(row, len(categories))}" for count, row in zip(counts, ranks.tolist(), strict=True)]
-    write_bytes(path, ("\n".join(lines) + "\n").encode())
+    blocks = (block.tobytes().translate(None, b"\0") for block in _order_lines(ranks, counts, len(categories)))
+    write_bytes(path, b"".join([("\n".join(lines) + "\n").encode(), *blocks]))
 
 
 def _counted(ranks, sample_weight):
@@ -100,7 +101,7 @@ def _counted(ranks, sample_weight):
         raise ValueError(f"sample_weight adds up to {weights.sum():g}: a PrefLib file has at most {MAX_DIGITS} digits.")
     ranks, weights = ranks[weights > 0], weights[weights > 0]
     first, group = distinct_rows(ranks)
-    return ranks[first], np.bincount(group, weights).astype(np.int64).tolist()
+    return ranks[first], np.bincount(group, weights).astype(np.int64)
 
 
 def _kind_that_holds(ranks, kind):
@@ -121,12 +122,13 @@ def _category_numbers(X, category_names):
     values = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
     missing = np.isnan(values)
     numbers = np.where(missing, 0, values)
-    highest = numbers.max() if category_names is None else len(category_names) - 1
+    highest = MOST_UNNAMED_CATEGORIES - 1 if category_names is None else len(category_names) - 1
     wrong = (numbers != np.rint(numbers)) | (numbers < 0) | (numbers > highest)
     if wrong.any():
         row, item = np.argwhere(wrong)[0]
         raise ValueError(
-            f"X[{row}, {item}] is {values[row, item]}, but the categories are numbers from 0 to {highest:g}."
+            f"X[{row}, {item}] is {values[row, item]}, but the categories are numbers from 0 to {highest:g}"
+            + (", unless metadata['category_names'] names more." if category_names is None else ".")
         )
     return np.where(missing, MISSING, numbers).astype(np.int64)
 
@@ -135,21 +137,58 @@ def _header(path, kind, names, categories, metadata, counts):
     unique = "NUMBER UNIQUE PREFERENCES" if kind == "cat" else "NUMBER UNIQUE ORDERS"
     entries = {"FILE NAME": os.path.basename(path).removesuffix(".gz"), "DATA TYPE": kind}
     entries |= {key.upper().replace("_", " "): metadata.get(key, "") for key in FREE_KEYS}
-    entries |= {"NUMBER ALTERNATIVES": len(names), "NUMBER VOTERS": sum(counts), unique: len(counts)}
+    entries |= {"NUMBER ALTERNATIVES": len(names), "NUMBER VOTERS": counts.sum(), unique: len(counts)}
     if kind == "cat":
         entries["NUMBER CATEGORIES"] = len(categories)
     entries |= {f"CATEGORY NAME {index}": name for index, name in enumerate(categories, 1)}
     entries |= {f"ALTERNATIVE NAME {index}": name for index, name in enumerate(names, 1)}
     for key, value in entries.items():
-        if len(str(value).splitlines()) > 1 or "\0" in str(value):
+        text = str(value)
+        if len(text.splitlines()) > 1 or "\0" in text:
             raise ValueError(f"{key} {value!r} does not fit on one line of a header.")
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            raise ValueError(f"{key} {value!r} holds half a surrogate pair, which UTF-8 cannot write.")
+        if text != text.strip():
+            raise ValueError(f"{key} {value!r} starts or ends with a blank, which a reader drops; strip it.")
     return [f"# {key}: {value}".rstrip() for key, value in entries.items()]
 
 
-def _order(row, n_categories):
-    """One order: buckets from the best, alternatives from 1; every category, even if it is empty."""
-    buckets = [[] for _ in range(n_categories or max(row) + 1)]
-    for item, bucket in enumerate(row, 1):
-        if bucket != MISSING:
-            buckets[bucket].append(str(item))
-    return ",".join(bucket[0] if len(bucket) == 1 else "{" + ",".join(bucket) + "}" for bucket in buckets)
+def _order_lines(ranks, counts, n_categories):
+    """The lines ``count: order``, as bytes: buckets from the best, alternatives from 1; every category, even if empty.
+
+    An order is a sequence of pieces, one for each item, with the brace before it and the brace and comma after it; an
+    empty category is a piece too.
+    """
+    n_items = ranks.shape[1]
+    pieces = _piece_texts(n_items)
+    for rows in row_blocks(len(ranks), 200 * (n_items + n_categories), max_rows=1 << 14):
+        order, item = np.nonzero(ranks[rows] != MISSING)
+        bucket = ranks[rows][order, item].astype(np.intp)
+        if n_categories:
+            empty = np.ones((rows.stop - rows.start, n_categories), bool)
+            empty[order, bucket] = False
+            pairs = np.argwhere(empty)
+            order, bucket = np.append(order, pairs[:, 0]), np.append(bucket, pairs[:, 1])
+            item = np.append(item, np.full(len(pairs), n_items))
+        ascending = np.argsort(order * (bucket.max() + 1) + bucket, kind="stable")
+        order, bucket, item = order[ascending], bucket[ascending], item[ascending]
+        new_order = np.append(True, order[1:] != order[:-1])
+        opens = new_order | np.append(True, bucket[1:] != bucket[:-1])
+        closes, ends = np.append(opens[1:], True), np.append(new_order[1:], True)
+        texts = pieces[(opens & ~closes) + 2 * (closes & ~opens) + 4 * ends, item]
+        heads = np.strings.add(counts[rows].astype("S"), b": ")
+        yield np.insert(texts.astype(max(texts.dtype, heads.dtype)), np.flatnonzero(new_order), heads)
+
+
+def _piece_texts(n_items):
+    """Texts of each item, the last one an empty category: [opens a brace + 2 closes it + 4 ends the line, item]."""
+    names = [*map(str, range(1, n_items + 1)), "{}"]
+    return np.array(
+        [
+            ["{" * opens + name + "}" * closes + ("\n" if ends else ",") for name in names]
+            for ends in (0, 1)
+            for closes in (0, 1)
+            for opens in (0, 1)
+        ],
+        dtype=np.bytes_,
+    )

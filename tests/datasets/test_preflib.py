@@ -178,6 +178,10 @@ GOOD = NEW.format(kind="soc", voters=5, orders=2, body=ORDERS["soc"][0])
         ("# NUMBER VOTERS: 5\n", "", "line 8: the header ends here without a line '# NUMBER VOTERS: ...'"),
         ("VOTERS: 5", "VOTERS: 5.0", "line 5: NUMBER VOTERS is '5.0'"),
         ("NAME 2:", "NAME 1:", "line 8: ALTERNATIVE NAME 1 for the second time (first in line 7)"),
+        ("NAME 3:", "NAME 03:", "line 9: ALTERNATIVE NAME 03, but the header announces 3"),
+        ("NAME 3:", "NAME 1000000000000000:", "line 9: ALTERNATIVE NAME 1000000000000000, but the header announces 3"),
+        ("NAME 3:", "NAME " + 5000 * "3" + ":", "line 9: ALTERNATIVE NAME 333"),
+        ("NAME 3:", "NAME three:", "line 9: ALTERNATIVE NAME THREE, but the header announces 3"),
         ("# TITLE: Lunch: what to eat", "# TITLE", "line 2: a header line must read '# KEY: value'"),
         ("egg", "e\udcffg", "line 7: not UTF-8 text"),
     ],
@@ -253,11 +257,11 @@ def test_round_trip(tmp_path_factory, data):
     )
     X = np.array(data.draw(st.lists(row, min_size=1, max_size=8)))
     weights = np.array(data.draw(st.lists(st.integers(1, 99), min_size=len(X), max_size=len(X))))
-    names = data.draw(st.lists(st.text("aé:,{}# 1"), min_size=n_items, max_size=n_items))
+    names = data.draw(st.lists(st.text("aé:,{}# 1").map(str.strip), min_size=n_items, max_size=n_items))
     path = tmp_path_factory.mktemp("preflib") / data.draw(st.sampled_from(["x", "x.toi", "x.toi.gz"]))
     dump_preflib(path, X, sample_weight=weights, item_names=names, metadata={"title": "A: b"})
     found = load_preflib(path, unranked="missing")
-    assert found.item_names.tolist() == [name.strip() for name in names]
+    assert found.item_names.tolist() == names
     assert found.metadata["title"] == "A: b"
     expected = {}
     for ranks, weight in zip(X, weights, strict=True):
@@ -315,6 +319,10 @@ def test_names_come_from_columns_and_weights_of_zero_go(tmp_path):
         ([[1, 2]], {"sample_weight": [1e15]}, "sample_weight adds up to 1e+15"),
         ([[1, 2]], {"item_names": ["a", "b\nc"]}, "does not fit on one line"),
         ([[1, 2]], {"item_names": ["a", "b\0c"]}, "does not fit on one line"),
+        ([[1, 2]], {"item_names": ["a", " b"]}, "ALTERNATIVE NAME 2 ' b' starts or ends with a blank"),
+        ([[1, 2]], {"metadata": {"title": "Lunch\u00a0"}}, "TITLE 'Lunch\\xa0' starts or ends with a blank"),
+        ([[1, 2]], {"item_names": ["a", "\ud800"]}, "ALTERNATIVE NAME 2 '\\ud800' holds half a surrogate pair"),
+        ([[0, 1e9]], {"kind": "cat"}, "X[0, 1] is 1000000000.0, but the categories are numbers from 0 to 999, unless"),
         ([[1, 2.5]], {"kind": "cat"}, "X[0, 1] is 2.5, but the categories are numbers from 0"),
         ([[-1, 2]], {"kind": "cat"}, "X[0, 0] is -1.0, but the categories"),
         ([[0, 2]], {"kind": "cat", "metadata": {"category_names": ["y", "n"]}}, "X[0, 1] is 2.0, but the categories"),
@@ -324,3 +332,21 @@ def test_what_cannot_be_written(tmp_path, X, options, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         dump_preflib(tmp_path / "x", X, **options)
     assert not (tmp_path / "x").exists()
+
+
+def test_orders_are_written_as_they_are_spelled_out(tmp_path):
+    rng = np.random.default_rng(0)
+    for kind in ("toi", "cat"):
+        X = rng.integers(0, 4, (300, 12)).astype(float)
+        X[rng.random(X.shape) < 0.3] = NAN
+        X[0] = np.arange(12) % 4
+        count = rng.integers(1, 10**9, len(X))
+        dump_preflib(tmp_path / f"x.{kind}", X, sample_weight=count)
+        expected = []
+        for row, number in zip(X, count, strict=True):
+            values = range(4) if kind == "cat" else np.unique(row[~np.isnan(row)])
+            buckets = [(np.flatnonzero(row == value) + 1).astype(str).tolist() for value in values]
+            order = ",".join(bucket[0] if len(bucket) == 1 else "{" + ",".join(bucket) + "}" for bucket in buckets)
+            expected.append(f"{number}: {order}")
+        written = (tmp_path / f"x.{kind}").read_text().splitlines()
+        assert [line for line in written if not line.startswith("#")] == expected
