@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 from itertools import combinations, permutations
-from math import factorial
+from math import cos, factorial, lgamma, pi
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -46,6 +46,10 @@ class DiffusionKernel(RankingKernel):
     The graph looks the same from every ranking, so one column of ``exp(-beta L)``, the heat that spreads from one
     ranking over all n! of them, gives every value: that of s and t is the entry of the permutation ``s t^-1``. It is
     computed exactly, to rounding, by the action of the matrix exponential on a vector.
+
+    The values add up to 1 over all n! rankings, so for a large `beta` all are about 1 / n!: estimators whose
+    regularisation has a scale of its own, such as ``SVC(C=1)``, then learn nothing. Put the kernel into
+    ``PartialRankingKernel(kernel=DiffusionKernel(...), normalize=True)``, which divides it by its diagonal.
 
     References
     ----------
@@ -136,9 +140,25 @@ def _laplacian(n_items, graph):
     return csr_array((entries, columns, starts), shape=(len(group), len(group)))
 
 
+def _uniform_from(n_items, graph):
+    """The time from which on the heat is uniform to rounding: its values are within a share of 1e-17 of 1 / n!.
+
+    They differ from 1 / n! by at most exp(-beta gap), with the smallest positive eigenvalue of L, which is that of a
+    single random walker on the graph whose edges are the swaps (P. Caputo, T. Liggett, T. Richthammer, "Proof of
+    Aldous' spectral gap conjecture", 2010): a path or the complete graph.
+    """
+    if n_items == 1:
+        return 0.0
+    gap = 2 - 2 * cos(pi / n_items) if graph == "adjacent" else n_items
+    return (lgamma(n_items + 1) - np.log(1e-17)) / gap
+
+
 @lru_cache(maxsize=8)
 def heat(n_items, graph, beta):
     """``exp(-beta L)`` from the identity to every permutation, and its derivative in log beta."""
+    n_nodes = factorial(n_items)
+    if beta >= _uniform_from(n_items, graph):
+        return np.full(n_nodes, 1 / n_nodes), np.zeros(n_nodes)
     laplacian = _laplacian(n_items, graph)
     source = np.zeros(laplacian.shape[0])
     source[0] = 1.0

@@ -26,7 +26,7 @@ from skrank.kernels._sampling import METHODS
 from skrank.kernels._semimetric import SemimetricKernel
 from skrank.metrics._distances import ranking_distances
 
-SEMIMETRICS = ("kendall", "spearman_footrule", "spearman", "hamming", "lp")
+SEMIMETRICS = ("kendall", "kemeny", "spearman_footrule", "spearman", "hamming", "lp")
 KERNEL_NAMES = (
     "kendall",
     "mallows",
@@ -52,17 +52,18 @@ class PartialRankingKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     ----------
     kernel : str or kernel object, default="mallows"
         A kernel on full rankings, averaged over the full rankings consistent with each partial one: "kendall",
-        "mallows", "hamming", "spearman", "semimetric_kendall", "semimetric_spearman_footrule", "semimetric_spearman",
-        "semimetric_hamming", "semimetric_lp", "diffusion", or an object from `skrank.kernels`, sums, products and
-        powers included. Mallows is universal (it can tell any two distributions of rankings apart); Kendall is linear,
-        parameter-free and the fastest.
+        "mallows", "hamming", "spearman", "semimetric_kendall", "semimetric_kemeny", "semimetric_spearman_footrule",
+        "semimetric_spearman", "semimetric_hamming", "semimetric_lp", "diffusion", or an object from `skrank.kernels`,
+        sums, products and powers included. Mallows is universal (it can tell any two distributions of rankings apart);
+        Kendall is linear, parameter-free and the fastest; "semimetric_kemeny" does not average, but sees which pairs a
+        ranking leaves open: for ratings, where ties are answers.
     nu : float or "median", default="median"
         Inverse scale of the kernels that have one, when `kernel` is a name: "mallows" and "semimetric_*". The heuristic
         is the inverse of the median distance over all pairs of training rankings. A kernel object keeps its own, so a
         grid runs over ``kernel__nu`` there. Other kernels ignore it.
     method : {"auto", "exact", "antithetic", "monte_carlo", "herding"}, default="auto"
         How the average is taken. "auto" is the exact closed form where there is one for the training rankings
-        (Mallows: no missing items; Kendall, Hamming and Spearman: always; the others: full rankings), else
+        (Mallows: no missing items; Kendall, Hamming, Spearman, Kemeny: always; the others: full rankings), else
         "antithetic" for functions of the Kendall distance and "monte_carlo" for other kernels. See
         :class:`MarginalizedKernel` for the sampled ones.
     n_samples : int, default=20
@@ -279,7 +280,7 @@ class PartialRankingKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def _represent(self, ranks):
         """What the matrix is computed from: distinct rankings or their samples."""
         table = aggregate(ranks)
-        repeats = 2 * len(table.ranks) <= len(ranks)
+        repeats = is_function_of_rankings(self.kernel_) and 2 * len(table.ranks) <= len(ranks)
         distinct, inverse = (table.ranks, table.inverse) if repeats else (ranks, None)
         if self.method_ == "exact":
             return Represented(distinct, inverse)
@@ -370,6 +371,14 @@ def exact_on(kernel):
     if isinstance(kernel, Product) and isinstance(kernel.k2, ConstantKernel):
         return exact_on(kernel.k1)
     return frozenset()
+
+
+def is_function_of_rankings(kernel):
+    """Whether equal rankings of different rows have the value of one row with itself; not so with WhiteKernel."""
+    if isinstance(kernel, (RankingKernel, ConstantKernel)):
+        return True
+    parts = [part for part in kernel.get_params(deep=False).values() if isinstance(part, Kernel)]
+    return bool(parts) and all(map(is_function_of_rankings, parts))
 
 
 def not_exact(ranks, exact):

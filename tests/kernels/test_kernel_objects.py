@@ -34,6 +34,7 @@ KERNELS = [
     HammingKernel(),
     SpearmanKernel(),
     SemimetricKernel("kendall", nu=0.2),
+    SemimetricKernel("kemeny", nu=0.2),
     SemimetricKernel("spearman_footrule", nu=0.2),
     SemimetricKernel("spearman", nu=0.02),
     SemimetricKernel("hamming", nu=0.5),
@@ -79,7 +80,11 @@ def test_positive_semi_definite_on_all_full_rankings(kernel):
     assert eigenvalues[0] >= -1e-12 * eigenvalues[-1]
 
 
-@pytest.mark.parametrize("kernel", [KendallKernel(), MallowsKernel(), HammingKernel(), SpearmanKernel()], ids=ids)
+@pytest.mark.parametrize(
+    "kernel",
+    [KendallKernel(), MallowsKernel(), HammingKernel(), SpearmanKernel(), SemimetricKernel("kemeny", nu=0.3)],
+    ids=ids,
+)
 def test_positive_semi_definite_on_partial_rankings(kernel):
     rng = np.random.default_rng(1)
     X = rng.integers(0, 5, (150, 6)).astype(float)
@@ -104,6 +109,21 @@ def test_gradient_is_that_of_finite_differences(kernel, factor, X):
     scaled = kernel.clone_with_theta(kernel.theta + np.log(factor))
     _, gradient = scaled(X, eval_gradient=True)
     np.testing.assert_allclose(gradient, finite_difference(scaled, X), atol=1e-8)
+
+
+def test_kemeny_sees_which_pairs_are_left_open():
+    X = np.array([[1, 2, 2, NAN], [1, 2, 2, NAN], [1, 2, 3, 3], [1, NAN, NAN, NAN]])
+    kernel = SemimetricKernel("kemeny", nu=0.5)
+    gram, gradient = kernel(X, eval_gradient=True)
+    # Pairs that one of two rankings orders: rows 0 and 2 differ in (1, 2), (0, 3), (1, 3) and (2, 3), of which the
+    # last is left open by both.
+    distances = [[0, 0, 1.5, 1], [0, 0, 1.5, 1], [1.5, 1.5, 0, 2.5], [1, 1, 2.5, 0]]
+    np.testing.assert_allclose(gram, np.exp(-0.5 * np.array(distances)), rtol=1e-14)
+    np.testing.assert_allclose(gradient, finite_difference(kernel, X), atol=1e-8)
+    assert (kernel.diag(X) == 1).all()
+    # A number that stands for missing, for callers that refuse NaN.
+    marked = SemimetricKernel("kemeny", nu=0.5, missing_values=-1)
+    np.testing.assert_allclose(marked(np.nan_to_num(X, nan=-1)), gram, rtol=1e-14)
 
 
 @pytest.mark.parametrize("nu", [1e-3, 0.1, 2.0])
@@ -349,3 +369,17 @@ def test_gaussian_process_regressor_learns_in_a_product(two_centers):
     assert model.kernel_.get_params()["k2__nu"] == 1e-3
     assert model.log_marginal_likelihood_value_ > fixed.log_marginal_likelihood_value_ + 1
     assert np.mean((model.predict(X[50:]) > 0.5) == y[50:]) > 0.85
+
+
+@pytest.mark.parametrize("graph", ["adjacent", "transposition"])
+def test_diffusion_for_long_is_uniform(graph):
+    nodes = np.array(list(permutations(range(4))))
+    np.testing.assert_allclose(DiffusionKernel(beta=1e300, graph=graph)(nodes), 1 / 24, rtol=1e-15)
+    gap = np.linalg.eigvalsh(np.diag([3.0] * 24) - (pairwise_ranking_distances(nodes) == 1))[1]
+    assert gap == pytest.approx(2 - 2 * np.cos(np.pi / 4))
+    # just before it is taken to be uniform, the heat is so to rounding
+    almost = {"adjacent": 70.0, "transposition": 10.0}[graph]
+    np.testing.assert_allclose(DiffusionKernel(beta=almost, graph=graph)(nodes), 1 / 24, rtol=1e-12)
+    gram, gradient = DiffusionKernel(beta=1e9, graph=graph)(nodes, eval_gradient=True)
+    assert not gradient.any()
+    np.testing.assert_allclose(gram, 1 / 24)

@@ -10,7 +10,7 @@ import pytest
 from sklearn import clone, config_context
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, SpectralClustering
 from sklearn.decomposition import KernelPCA
-from sklearn.gaussian_process.kernels import ConstantKernel
+from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.manifold import MDS
 from sklearn.metrics import adjusted_rand_score
@@ -69,7 +69,7 @@ def test_names_are_kernels_exact_or_sampled(name, kind):
         X = X.argsort(axis=1).argsort(axis=1)
     model = PartialRankingKernel(name, random_state=3)
     gram = model.fit_transform(X)
-    closed = {"kendall": 2, "hamming": 2, "spearman": 2, "mallows": 1, "semimetric_kendall": 1}
+    closed = {"kendall": 2, "hamming": 2, "spearman": 2, "mallows": 1, "semimetric_kendall": 1, "semimetric_kemeny": 2}
     exact = closed.get(name, 0) >= ("full", "ties", "gaps").index(kind)
     kendall = name in ("mallows", "semimetric_kendall")
     assert model.method_ == ("exact" if exact else "antithetic" if kendall else "monte_carlo")
@@ -414,3 +414,13 @@ def test_an_indefinite_semimetric_is_refused():
     X = np.array([[0, 1, 2], [1, 2, 0]])
     with pytest.raises(ValueError, match="negative type"):
         PartialRankingKernel(SemimetricKernel("cayley")).fit_transform(X)
+
+
+@pytest.mark.parametrize("n_copies", [2, 3])
+def test_white_noise_is_on_the_diagonal_alone(n_copies):
+    X = [[0, 1, 2]] * n_copies + [[2, 1, 0]]
+    kernel = PartialRankingKernel(WhiteKernel(0.5) + KendallKernel())
+    signs = np.array([1] * n_copies + [-1])
+    expected = np.multiply.outer(signs, signs)
+    np.testing.assert_allclose(kernel.fit_transform(X), expected + 0.5 * np.eye(n_copies + 1))
+    np.testing.assert_allclose(kernel.transform(X), expected)
