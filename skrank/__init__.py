@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 _rooms = (
     "datasets",
+    "exceptions",
     "inspection",
     "kernel_approximation",
     "kernels",

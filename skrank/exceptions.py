@@ -1,9 +1,47 @@
 """Warnings of skrank, beside those of `sklearn.exceptions`."""
 
+__all__ = ["InsufficientDataWarning", "SeparationWarning"]
+
 
 class InsufficientDataWarning(UserWarning):
-    """The data say too little about what was asked; the message says what, and what to do about it."""
+    """The data say too little about what was asked; the message says what, and what to do about it.
+
+    See Also
+    --------
+    sklearn.exceptions.ConvergenceWarning : An iteration stopped before it was done.
+
+    Examples
+    --------
+    Stop where a result would not be reliable:
+
+    >>> import warnings
+    >>> from skrank import MallowsMixture
+    >>> from skrank.datasets import make_rankings
+    >>> from skrank.exceptions import InsufficientDataWarning
+    >>> X = make_rankings(12, 8, phi=0.9, random_state=0)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", InsufficientDataWarning)
+    ...     try:
+    ...         MallowsMixture(n_components=1).fit(X)
+    ...     except InsufficientDataWarning:
+    ...         print("too few rankings")
+    too few rankings
+    """
 
 
 class SeparationWarning(UserWarning):
-    """Parameters that a method needs to differ are close to equal; the message names them and the method to use."""
+    """Parameters that a method needs to differ are close to equal; the message names them and the method to use.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from skrank import SeparatedMallowsMixture
+    >>> from skrank.datasets import make_mallows_mixture
+    >>> from skrank.exceptions import SeparationWarning
+    >>> X, _ = make_mallows_mixture(600, 6, n_components=2, phi=0.3, random_state=0)    # one dispersion for both
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     mixture = SeparatedMallowsMixture(n_components=2, random_state=0).fit(X)
+    >>> any(warning.category is SeparationWarning for warning in caught)
+    True
+    """

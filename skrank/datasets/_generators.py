@@ -258,8 +258,14 @@ default="random"
         Dispersions, each in [0, 1].
     weights : array-like of shape (n_components,), default=None
         Mixing weights, positive, normalised to sum 1. None makes them equal.
-    top_k, unranked, tie_rate, missing_rate
-        What is taken away from the full rankings, see :func:`make_rankings`.
+    top_k : int or tuple of two int, default=None
+        Keep the order of the most preferred items only, as in :func:`make_rankings`.
+    unranked : {"last", "missing"}, default="last"
+        What becomes of the others, as in :func:`make_rankings`.
+    tie_rate : float in [0, 1], default=0.0
+        Probability with which neighbours in a ranking are tied.
+    missing_rate : float in [0, 1), default=0.0
+        Probability with which an item of a ranking is missing.
     random_state : int, RandomState instance or None, default=None
         Source of randomness.
     return_X_y : bool, default=True

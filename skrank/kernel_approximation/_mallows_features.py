@@ -145,7 +145,8 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         ----------
         X : array-like of shape (n_samples, n_items)
             Rank matrix: lower is preferred, equal values are ties, NaN is missing.
-        y : Ignored
+        y : None
+            Ignored.
 
         Returns
         -------

@@ -95,7 +95,13 @@ class RankingKernel(Kernel):
         return self._diag(self._validate(X, "X"))
 
     def is_stationary(self):
-        """Whether the kernel is stationary: False, rankings have no translations."""
+        """Whether the kernel is stationary: rankings have no translations.
+
+        Returns
+        -------
+        stationary : bool
+            False.
+        """
         return False
 
     def __eq__(self, other):

@@ -99,6 +99,7 @@ class MarginalizedKernel(RankingKernel):
         Parameters
         ----------
         deep : bool, default=True
+            Whether to include those of the kernel inside.
 
         Returns
         -------
@@ -120,6 +121,7 @@ class MarginalizedKernel(RankingKernel):
 
     @property
     def theta(self):
+        """Logarithms of the hyperparameters of the kernel inside."""
         return self.kernel.theta
 
     @theta.setter

@@ -285,6 +285,7 @@ class CountingOracle(_Oracle):
 
     @property
     def n_queries_(self):
+        """Number of questions so far."""
         return self._counter.value
 
     def __call__(self, anchors, left, right):
@@ -292,14 +293,38 @@ class CountingOracle(_Oracle):
         return self.oracle(anchors, left, right)
 
     def bind(self, X):
-        """Bind the oracle that answers; the count is shared."""
+        """Bind the oracle that answers; the count is shared.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows that questions will be about.
+
+        Returns
+        -------
+        oracle : CountingOracle
+            One that asks the bound oracle.
+        """
         bound = self._sharing_state()
         bound.oracle = self.oracle.bind(X) if hasattr(self.oracle, "bind") else self.oracle
         return bound
 
     @available_if(lambda self: hasattr(self.oracle, "start"))
     def start(self, anchor, order):
-        """Answers in slices, where the oracle that answers has them."""
+        """Answers in slices, where the oracle that answers has them.
+
+        Parameters
+        ----------
+        anchor : int
+            Index of the anchor's row among the bound rows.
+        order : ndarray of int
+            Indices of the items compared, in the order of the design.
+
+        Returns
+        -------
+        ask : callable
+            As of :meth:`EuclideanOracle.start`.
+        """
         inner = self.oracle.start(anchor, order)
 
         def ask(start, stop, shift):
@@ -347,10 +372,12 @@ class CachingOracle(_Oracle):
 
     @property
     def n_queries_(self):
+        """Number of questions so far."""
         return self._counter.value
 
     @property
     def n_asked_(self):
+        """Number of questions passed on to the oracle that answers."""
         return len(self._answers)
 
     def __call__(self, anchors, left, right):
@@ -375,7 +402,18 @@ class CachingOracle(_Oracle):
             return np.array([self._answers[question] for question in questions], dtype=bool) ^ turned
 
     def bind(self, X):
-        """Nothing to prepare but the oracle that answers; the cache stays."""
+        """Bind the oracle that answers; the cache is shared.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows that questions will be about.
+
+        Returns
+        -------
+        oracle : CachingOracle
+            One that asks the bound oracle.
+        """
         if not hasattr(self.oracle, "bind"):
             return self
         bound = self._sharing_state()

@@ -190,7 +190,22 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         return self.predict_proba(X).argmax(axis=1)
 
     def fit_predict(self, X, y=None, sample_weight=None):
-        """Fit the mixture and return the most probable component of each ranking; see `fit` and `predict`."""
+        """Fit the mixture and return the most probable component of each ranking.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_items)
+            Rank matrix, as in `fit`.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each ranking was seen.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            As of `predict`.
+        """
         return self.fit(X, y, sample_weight=sample_weight).predict(X)
 
     def score_samples(self, X):
@@ -245,7 +260,9 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         Parameters
         ----------
         X : array-like of shape (n_samples, n_items)
+            Rank matrix, ties allowed.
         sample_weight : array-like of shape (n_samples,), default=None
+            How often each ranking was seen.
 
         Returns
         -------
@@ -259,7 +276,9 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         Parameters
         ----------
         X : array-like of shape (n_samples, n_items)
+            Rank matrix, ties allowed.
         sample_weight : array-like of shape (n_samples,), default=None
+            How often each ranking was seen.
 
         Returns
         -------
@@ -303,6 +322,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         Parameters
         ----------
         n_samples : int, default=1
+            Number of rankings.
 
         Returns
         -------

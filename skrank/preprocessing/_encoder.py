@@ -137,7 +137,7 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ballots : ndarray of shape (n_samples, n_features_in_)
+        ballots : ndarray of shape (n_samples, `n_features_in_`)
             Item labels, best first. Where ballots leave items out the dtype is object and they end in None.
 
         Raises

@@ -168,19 +168,48 @@ class mallows:
         return log_probabilities(self._check(X, "X"), self.center, self.nu)
 
     def pmf(self, X):
-        """Probability that a drawn ranking is consistent with each of the given ones, see `logpmf`."""
+        """Probability that a drawn ranking is consistent with each of the given ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_items)
+            Full or partial rankings, as in `logpmf`.
+
+        Returns
+        -------
+        probability : ndarray of shape (n_samples,)
+            Between 0 and 1.
+        """
         return np.exp(self.logpmf(X))
 
     def log_partition(self):
-        """Log of the normalising constant, the sum of phi^d over all rankings."""
+        """Log of the normalising constant, the sum of phi^d over all rankings.
+
+        Returns
+        -------
+        float
+            From 0 (phi = 0) to log n! (phi = 1).
+        """
         return float(_mallows.log_q_factorial(self.n_items, self.nu)[-1])
 
     def mean_distance(self):
-        """Expected Kendall distance of a drawn ranking from the center."""
+        """Expected Kendall distance of a drawn ranking from the center.
+
+        Returns
+        -------
+        float
+            From 0 (phi = 0) to n (n - 1) / 4 (phi = 1).
+        """
         return float(_mallows.mean_distance(self.n_items, self.nu)[-1])
 
     def entropy(self):
-        """Entropy in nats, from 0 (phi = 0) to log n! (phi = 1)."""
+        """Entropy in nats.
+
+        Returns
+        -------
+        float
+            From 0 (phi = 0) to log n! (phi = 1).
+        """
         return 0.0 if self.phi == 0 else self.log_partition() + self.nu * self.mean_distance()
 
     def total_variation(self, other, *, n_samples=10_000, random_state=None):
