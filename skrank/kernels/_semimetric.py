@@ -18,7 +18,8 @@ class SemimetricKernel(RankingKernel):
     ----------
     metric : str, default="spearman"
         A metric of :func:`skrank.metrics.pairwise_ranking_distances`, of negative type: "kendall" (the Mallows kernel),
-        "spearman_footrule", "spearman", "hamming", or "lp" with p up to 2.
+        "kemeny" (the Mallows kernel again on full rankings; elsewhere it sees which pairs are left open), "spearman",
+        "spearman_footrule", "hamming", or "lp" with p up to 2.
     nu : float, default=0.1
         Positive. How fast similarity falls with distance; the inverse of a typical distance is a good start.
     p : float, default=2
@@ -35,8 +36,15 @@ class SemimetricKernel(RankingKernel):
     Raises
     ------
     ValueError
-        For ties (unless `metric` is "kendall") and missing items, naming the row: average over consistent full rankings
-        with :class:`MarginalizedKernel`. For a metric that makes no kernel, unless it is allowed.
+        For ties (unless `metric` is "kendall" or "kemeny") and missing items (unless it is "kemeny"), naming the row:
+        average over consistent full rankings with :class:`MarginalizedKernel`. For a metric that makes no kernel,
+        unless it is allowed.
+
+    Notes
+    -----
+    With "kemeny" a partial ranking is not the mean over its consistent full rankings, but a point of its own: two
+    people who tie the same items have a value of 1. Where ties are answers, as equal ratings are, rather than missing
+    answers, this can tell more than the Mallows kernel, which averages over them.
 
     References
     ----------
@@ -76,8 +84,8 @@ class SemimetricKernel(RankingKernel):
 
     @property
     def exact_on(self):
-        """Where the kernel is its own marginalisation besides full rankings."""
-        return frozenset({"ties"}) if self.metric == "kendall" else frozenset()
+        """Where the kernel is defined besides full rankings: its own marginalisation, or one of the Kemeny distance."""
+        return {"kendall": frozenset({"ties"}), "kemeny": frozenset({"ties", "missing"})}.get(self.metric, frozenset())
 
     @property
     def _metric(self):
@@ -124,8 +132,8 @@ class DistanceInducedKernel(RankingKernel):
     Parameters
     ----------
     metric : str, default="kendall"
-        A metric of :func:`skrank.metrics.pairwise_ranking_distances`, of negative type: "kendall", "spearman_footrule",
-        "spearman", "hamming", or "lp" with p up to 2.
+        A metric of :func:`skrank.metrics.pairwise_ranking_distances`, of negative type: "kendall", "kemeny",
+        "spearman_footrule", "spearman", "hamming", or "lp" with p up to 2.
     center : array-like of shape (n_items,), default=None
         Ranks that c gives the items, a full ranking; None means the items in the order of the columns. The kernel is 0
         there.

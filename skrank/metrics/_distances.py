@@ -10,13 +10,15 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from skrank._rankings import check_rankings, check_same_items, has_missing, row_blocks, rows_with_ties
-from skrank.metrics._pair_products import TILE_ROWS, sign_products
+from skrank.metrics._pair_products import TILE_ROWS, kemeny_distances, sign_products
 
-METRICS = ("kendall", "spearman_footrule", "spearman", "hamming", "cayley", "lp", "chebyshev")
+METRICS = ("kendall", "kemeny", "spearman_footrule", "spearman", "hamming", "cayley", "lp", "chebyshev")
 # Names a reader may look for here that are similarities, not distances.
 KERNELS = ("mallows", "diffusion", "semimetric", "distance_induced", "kernel")
+# Defined on ties and missing items.
+ON_PARTIAL_RANKINGS = ("kendall", "kemeny")
 # Exponentials of these distances are positive definite at every scale (lp only up to p = 2).
-NEGATIVE_TYPE = ("kendall", "spearman_footrule", "spearman", "hamming", "lp")
+NEGATIVE_TYPE = ("kendall", "kemeny", "spearman_footrule", "spearman", "hamming", "lp")
 
 _CDIST = {
     "spearman_footrule": {"metric": "cityblock"},
@@ -38,8 +40,11 @@ def pairwise_ranking_distances(X, Y=None, metric="kendall", *, p=2, n_jobs=None)
         With s, t the positions of the items under two full rankings, and n items:
 
         - "kendall": number of pairs of items that s and t order differently, 0 to n (n - 1) / 2. With ties or missing
-          items, its expected value over uniformly random full rankings consistent with either (the only metric here
-          that takes them);
+          items, its expected value over uniformly random full rankings consistent with either: what they do not tell
+          is unknown;
+        - "kemeny": the same on full rankings. Elsewhere, the number of pairs that s and t order oppositely, plus half
+          the number of pairs that only one of them orders, ties and missing items alike: a pair that is left open is a
+          statement of its own, as where equal ratings mean equal liking;
         - "spearman_footrule": ``sum_i |s_i - t_i|``;
         - "spearman": ``sum_i (s_i - t_i)**2``;
         - "hamming": number of items in different positions;
@@ -61,23 +66,30 @@ def pairwise_ranking_distances(X, Y=None, metric="kendall", *, p=2, n_jobs=None)
     Raises
     ------
     ValueError
-        If a metric other than "kendall" meets ties or missing items (names the row); if `metric` is not a distance.
+        If a metric other than "kendall" and "kemeny" meets ties or missing items (names the row); if `metric` is not a
+        distance.
 
     Notes
     -----
-    Besides the result, memory is bounded by scikit-learn's ``working_memory``. Kendall and Spearman distances are
-    matrix products.
+    Besides the result, memory is bounded by scikit-learn's ``working_memory``. Kendall, Kemeny and Spearman distances
+    are matrix products.
 
     The expected Kendall distance of a ranking with ties or gaps from itself is positive: two rankings drawn from it
     differ. It is ``(n (n - 1) / 2 - <e, e'>) / 2`` for the expected signs e, e' of all pairs of items.
 
-    The distances are those of section 2.1 of [1]_; [2]_ tells their properties.
+    The Kemeny distance of two equal rankings is 0. It is half the distance that the axioms of [3]_ single out on
+    rankings with ties, and K^(1/2) of [4]_.
+
+    The other distances are those of section 2.1 of [1]_; [2]_ tells their properties.
 
     References
     ----------
     .. [1] M. Lomeli, M. Rowland, A. Gretton, Z. Ghahramani, "Antithetic and Monte Carlo kernel estimators for partial
        rankings", Statistics and Computing 29, 2019.
     .. [2] P. Diaconis, "Group representations in probability and statistics", chapter 6, 1988.
+    .. [3] J. G. Kemeny, J. L. Snell, "Mathematical models in the social sciences", chapter 2, 1962.
+    .. [4] R. Fagin, R. Kumar, M. Mahdian, D. Sivakumar, E. Vee, "Comparing partial rankings", SIAM Journal on Discrete
+       Mathematics 20, 2006.
 
     Examples
     --------
@@ -94,6 +106,12 @@ def pairwise_ranking_distances(X, Y=None, metric="kendall", *, p=2, n_jobs=None)
 
     >>> pairwise_ranking_distances([[1, 2, 2]], [[1, 2, 3], [3, 2, 1]])
     array([[0.5, 2.5]])
+
+    Two people who like the last two items just as well, and nobody else:
+
+    >>> X = [[1, 2, 2], [1, 2, 2], [1, 2, 3]]
+    >>> pairwise_ranking_distances(X)[0], pairwise_ranking_distances(X, metric="kemeny")[0]
+    (array([0.5, 0.5, 0.5]), array([0. , 0. , 0.5]))
     """
     check_metric(metric, p)
     ranks = check_rankings(X)
@@ -140,7 +158,7 @@ def check_metric(metric, p=2):
 
 def check_defined(ranks, metric, input_name):
     """Raise, naming the row, unless the distance is defined on densified rankings."""
-    if metric == "kendall":
+    if metric in ON_PARTIAL_RANKINGS:
         return
     missing, tied = has_missing(ranks), rows_with_ties(ranks)
     if missing or tied.any():
@@ -149,8 +167,8 @@ def check_defined(ranks, metric, input_name):
         definite = metric in NEGATIVE_TYPE
         kernel = f"'semimetric_{metric}'" if definite else f"SemimetricKernel({metric!r}, allow_indefinite=True)"
         raise ValueError(
-            f"Row {row} of {input_name} {trouble}, where metric={metric!r} is not defined. Use metric='kendall', or "
-            "average a kernel of this metric over the full rankings consistent with each row: "
+            f"Row {row} of {input_name} {trouble}, where metric={metric!r} is not defined. Use metric='kendall' or "
+            "'kemeny', or average a kernel of this metric over the full rankings consistent with each row: "
             f"skrank.kernels.PartialRankingKernel(kernel={kernel}, output='distance')."
         )
 
@@ -166,6 +184,8 @@ def ranking_distances(ranks, other_ranks=None, metric="kendall", p=2):
     if metric == "kendall":
         n_pairs = ranks.shape[1] * (ranks.shape[1] - 1) / 2
         return sign_products(ranks, other_ranks, slope=-0.5, intercept=n_pairs / 2)
+    if metric == "kemeny":
+        return kemeny_distances(ranks, other_ranks)
     other_ranks = ranks if other_ranks is None else other_ranks
     distances = np.empty((len(ranks), len(other_ranks)))
     if metric == "cayley":

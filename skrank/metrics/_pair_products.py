@@ -9,7 +9,15 @@ import numpy as np
 from sklearn import get_config
 from sklearn.utils import gen_batches
 
-from skrank._rankings import expected_pair_signs, has_missing, pair_indices, row_blocks
+from skrank._rankings import (
+    bucket_sizes,
+    expected_pair_signs,
+    has_missing,
+    n_ranked,
+    pair_indices,
+    pair_signs,
+    row_blocks,
+)
 
 # Tiles of products: enough rows for an efficient matrix product, small enough to stay in the cache afterwards; no more
 # rows than columns.
@@ -174,6 +182,52 @@ def expected_sign_features(ranks):
         block, chosen = ranks[rows], (i[pairs], j[pairs])
         for part in small_blocks(out):
             out[part] = expected_pair_signs(block[part], chosen)
+
+    return fill
+
+
+def kemeny_distances(ranks, other_ranks=None):
+    """Pairs that two sets of densified rankings order oppositely, and half of those that one of the two leaves open.
+
+    Returns
+    -------
+    distances : ndarray of shape (n_samples, n_other_samples), float64
+    """
+    symmetric = other_ranks is None
+    others = ranks if symmetric else other_ranks
+    n_features = ranks.shape[1] * (ranks.shape[1] - 1)
+    half, other_half = _n_ordered_pairs(ranks) / 2, _n_ordered_pairs(others) / 2
+    distances = np.empty((len(ranks), len(others)))
+    if n_features == 0:
+        distances[:] = 0
+        return distances
+
+    def finish(products, tile, rows, columns):
+        np.subtract(np.add.outer(half[rows], other_half[columns]), products, out=tile)
+
+    left = order_features(ranks)
+    right = left if symmetric else order_features(others)
+    blocked_products(distances, left, right, n_features, exact_dtype(n_features), finish, symmetric=symmetric)
+    return distances
+
+
+def _n_ordered_pairs(ranks):
+    """How many pairs of items each ranking puts one before the other."""
+    return (n_ranked(ranks) ** 2 - (bucket_sizes(ranks) ** 2).sum(axis=1)) // 2
+
+
+def order_features(ranks):
+    """Feature function whose inner products count the pairs that two rankings order alike.
+
+    The features are whether i is before j, for all ordered pairs: first those with i < j, then the same pairs reversed.
+    """
+    i, j = pair_indices(ranks.shape[1])
+    first, second = np.concatenate([i, j]), np.concatenate([j, i])
+
+    def fill(rows, features, out):
+        block, chosen = ranks[rows], (first[features], second[features])
+        for part in small_blocks(out):
+            np.greater(pair_signs(block[part], chosen, dtype=np.int8), 0, out=out[part], casting="unsafe")
 
     return fill
 

@@ -137,7 +137,7 @@ def test_large_nu_compares_supports():
     np.testing.assert_allclose(gram, [[1 / 2, 1 / 6], [1 / 6, 1 / 6]], rtol=1e-12)
 
 
-@pytest.mark.parametrize("metric", ["kendall", "spearman_footrule", "spearman", "hamming", "lp"])
+@pytest.mark.parametrize("metric", ["kendall", "kemeny", "spearman_footrule", "spearman", "hamming", "lp"])
 def test_distance_kernels_on_full_rankings(metric):
     rng = np.random.default_rng(6)
     X, Y = rng.permuted(np.tile(np.arange(6), (2, 9, 1)), axis=2)

@@ -15,7 +15,7 @@ from scipy.stats import kendalltau
 from skrank import kernels
 from skrank._rankings import densify
 from skrank.metrics import _pair_products, pairwise_ranking_distances
-from skrank.metrics._distances import METRICS
+from skrank.metrics._distances import METRICS, ON_PARTIAL_RANKINGS
 
 NAN = np.nan
 
@@ -32,7 +32,7 @@ def n_cycles(permutation):
 
 def by_definition(s, t, metric, p=2):
     difference = np.abs(s - t)
-    if metric == "kendall":
+    if metric in ("kendall", "kemeny"):
         return sum((s[i] - s[j]) * (t[i] - t[j]) < 0 for i, j in itertools.combinations(range(len(s)), 2))
     if metric == "cayley":
         return len(s) - n_cycles([int(s[list(t).index(place)]) for place in range(len(s))])
@@ -84,6 +84,26 @@ def test_kendall_is_the_expected_discordance_over_ties_and_gaps(n_items, consist
     np.testing.assert_allclose(pairwise_ranking_distances(X), pairwise_ranking_distances(X, X), atol=1e-12)
 
 
+def kemeny_by_definition(s, t):
+    """Half the sum over pairs of the difference of signs; 0 is the sign of a tie, and beside NaN."""
+    signs = np.sign(np.nan_to_num(s[:, None] - s)), np.sign(np.nan_to_num(t[:, None] - t))
+    return np.abs(signs[0] - signs[1])[np.triu_indices(len(s), 1)].sum() / 2
+
+
+@pytest.mark.parametrize("n_items", [1, 2, 3, 5, 12])
+def test_kemeny_by_definition(n_items):
+    rng = np.random.default_rng(n_items)
+    X, Y = rng.integers(0, 4, (2, 15, n_items)).astype(float)
+    X[rng.random(X.shape) < 0.3] = NAN
+    for others in (X, Y):
+        expected = [[kemeny_by_definition(x, y) for y in others] for x in X]
+        assert (pairwise_ranking_distances(X, others, "kemeny") == expected).all()
+    square = pairwise_ranking_distances(X, metric="kemeny")
+    assert (square == pairwise_ranking_distances(X, X, metric="kemeny")).all()
+    # A metric: it obeys the triangle inequality, through all third rankings.
+    assert (square[:, None] + square[None] >= square[..., None] - 1e-12).all()
+
+
 def test_kendall_agrees_with_scipy():
     rng = np.random.default_rng(2)
     X, Y = rng.random((2, 6, 15))
@@ -95,7 +115,7 @@ def test_any_tile_and_block_gives_the_same(monkeypatch):
     rng = np.random.default_rng(3)
     X, Y = rng.permuted(np.tile(np.arange(30), (2, 70, 1)), axis=2)
     gaps = np.where(X > 20, NAN, X)
-    cases = [(X, None), (X, Y), (Y, X[:3]), (X[:1], Y), (gaps, None), (gaps, X)]
+    cases = [(X, None), (X, Y), (Y, X[:3]), (X[:1], Y), (gaps, None), (gaps, X), (gaps, None, "kemeny")]
     expected = [pairwise_ranking_distances(*case) for case in cases]
     monkeypatch.setattr(_pair_products, "TILE_ROWS", 16)
     monkeypatch.setattr(_pair_products, "TILE_COLUMNS", 24)
@@ -142,7 +162,7 @@ def test_input_forms():
     assert pairwise_ranking_distances([[5]], metric="cayley").tolist() == [[0.0]]
 
 
-@pytest.mark.parametrize("metric", [metric for metric in METRICS if metric != "kendall"])
+@pytest.mark.parametrize("metric", [metric for metric in METRICS if metric not in ON_PARTIAL_RANKINGS])
 def test_other_metrics_refuse_ties_and_gaps(metric):
     with pytest.raises(ValueError, match=f"Row 1 of X ties items, where metric='{metric}' is not defined") as error:
         pairwise_ranking_distances([[1, 2], [1, 1]], metric=metric)
@@ -162,7 +182,7 @@ def test_a_kernel_is_not_a_distance(metric):
 
 
 def test_bad_arguments():
-    with pytest.raises(ValueError, match="metric='euclidean' is unknown.*kendall, spearman_footrule"):
+    with pytest.raises(ValueError, match="metric='euclidean' is unknown.*kendall, kemeny, spearman_footrule"):
         pairwise_ranking_distances([[1, 2]], metric="euclidean")
     with pytest.raises(ValueError, match="p of metric 'lp' must be a finite number of at least 1, got 0.5"):
         pairwise_ranking_distances([[1, 2]], metric="lp", p=0.5)
