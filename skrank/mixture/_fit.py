@@ -8,9 +8,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from skrank.mixture._description import description_length, ranked
-from skrank.mixture._exchange import exchange
 from skrank.mixture._expectation_maximization import Mixture, em, maximization, one_component
 from skrank.mixture._flips import polish, polish_large
+from skrank.mixture._growth import exchange, grow
 from skrank.mixture._peel import additions, subsample
 from skrank.mixture._selection import prefers_larger
 
@@ -83,7 +83,7 @@ def fit_run(data, init, n_components, seed, options, with_polish=True, progress=
             mixture = one_component(data)
             while mixture.n_components < n_components and not _told_to_stop(progress, "peel"):
                 path.append(path_entry(data, mixture))
-                mixture = additions(data, mixture, rng, options)[0]
+                mixture = (grow if with_polish else additions)(data, mixture, rng, options)[0]
         elif isinstance(init, str):
             mixture = {"kmeans": kmeans_start, "random": random_start}[init](data, n_components, rng)
         elif callable(init):
@@ -188,10 +188,10 @@ def _larger(data, mixture, init, seed, options, with_polish):
         return fit_run(data, init, mixture.n_components + 1, seed, options, with_polish).mixture
     rng = np.random.default_rng(seed)
     with threadpool_limits(1):
-        larger = additions(data, mixture, rng, options)[0]
         if not with_polish:
-            return em(data, larger, options.max_iter, options.tol)
-        return exchange(data, polish(data, larger, options.max_iter, options.tol), rng, options)
+            return em(data, additions(data, mixture, rng, options)[0], options.max_iter, options.tol)
+        larger = polish(data, grow(data, mixture, rng, options)[0], options.max_iter, options.tol)
+        return exchange(data, larger, rng, options)
 
 
 def polished_on_all(data, search, mixture, options):

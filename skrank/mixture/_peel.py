@@ -12,6 +12,7 @@ from scipy.special import expit, logit
 
 from skrank.mixture._description import center_lengths, ranked
 from skrank.mixture._expectation_maximization import em, expectation, log_densities, maximization
+from skrank.mixture._split import all_directions, side
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class SearchOptions:
     n_heavy: int = 4  # and the most repeated ones
     n_kept: int = 6  # new components that get a full EM
     n_finalists: int = 3  # of which that many are polished
+    n_splits: int = 3  # and that many components cut in halves
     with_exchange: bool = True
 
     def least_weight(self, data):
@@ -54,42 +56,17 @@ def subsample(data, size, rng):
 
 
 # ---------------------------------------------------------------- candidates
-def split_sides(data, row_weights, center, n_vectors=3, cuts=(0.15, 0.35, 0.65, 0.85)):
-    """Both sides of a component along the directions in which it looks like a mixture.
-
-    Exchanging two neighbours of the center changes the distance by exactly one, so that under one Mallows model the
-    order bits of disjoint neighbours are independent (Lemmas 4 and 7). The covariance of the bits, overlapping pairs
-    zeroed, is then noise; of a mixture of several components it has a rank of at most their number less one, and its
-    leading eigenvectors point along it.
-
-    Parameters
-    ----------
-    row_weights : ndarray of shape (n_rows,)
-        Of the component.
-    center : ndarray of shape (n_items,)
-
-    Returns
-    -------
-    sides : ndarray of shape (n_sides, n_rows), float32
-        Row weights of the rows on one side of each cut (a share of the component) along each direction.
-    """
-    bits = data.adjacent_signs(center).astype(float)
-    total = row_weights.sum()
-    centered = bits - (bits @ row_weights / total)[:, None]
-    covariance = (centered * row_weights) @ centered.T / total
-    pair = np.arange(len(bits))
-    covariance[np.abs(pair[:, None] - pair) < 2] = 0
-    directions = np.linalg.eigh(covariance)[1][:, ::-1][:, :n_vectors]
-    sides = []
-    for score in directions.T @ centered:
-        order = np.argsort(score, kind="stable")
-        middle = np.cumsum(row_weights[order]) - row_weights[order] / 2
-        for cut in cuts:
-            rows = order[middle <= cut * total] if cut < 0.5 else order[middle >= cut * total]
-            side = np.zeros(data.n_rows, np.float32)
-            side[rows] = row_weights[rows]
-            sides.append(side)
-    return np.array(sides)
+def split_sides(data, mixture, cuts=(0.15, 0.35)):
+    """Row weights of both ends of every component along its directions: a share of the component at either end."""
+    row_weights, directions = all_directions(data, mixture)
+    return np.array(
+        [
+            side(row_weights[direction.component], sign * direction.scores, cut)
+            for direction in directions
+            for cut in cuts
+            for sign in (1, -1)
+        ]
+    )
 
 
 def candidates(data, mixture, rng, options):
@@ -98,9 +75,7 @@ def candidates(data, mixture, rng, options):
     Consensus of the sides of every component (`split_sides`); random rankings, and the most repeated ones (the heavy
     hitters of Fact 2); the centers themselves, tighter and wider (the concentric components of Lemma 9).
     """
-    responsibilities = expectation(data, mixture)[0] * data.weights
-    sides = [split_sides(data, *component) for component in zip(responsibilities, mixture.centers, strict=True)]
-    split_centers, split_dispersions, _ = maximization(data, np.concatenate(sides))
+    split_centers, split_dispersions, _ = maximization(data, split_sides(data, mixture))
     n_points = min(options.n_points, data.n_rows)
     points = rng.choice(data.n_rows, n_points, replace=False, p=data.weights / data.total_weight)
     heavy = np.argsort(-data.weights, kind="stable")[: options.n_heavy]

@@ -3,9 +3,9 @@
 import numpy as np
 
 from skrank.mixture._description import description_length
-from skrank.mixture._exchange import exchange
 from skrank.mixture._expectation_maximization import em, evaluated
 from skrank.mixture._flips import polish
+from skrank.mixture._growth import exchange
 from skrank.mixture._peel import draw_counts
 
 SPLIT_LEVEL = 0.05
