@@ -1,9 +1,15 @@
-"""Brute force that tests of several rooms share."""
+"""Brute force that tests of several rooms share, and how many examples property tests try."""
 
 import itertools
 
 import numpy as np
 import pytest
+from hypothesis import settings
+
+# The same few examples each time; `pytest --hypothesis-profile=thorough tests/trust` tries many others.
+settings.register_profile("quick", max_examples=30, derandomize=True, database=None, deadline=None)
+settings.register_profile("thorough", max_examples=3000, deadline=None)
+settings.load_profile("quick")
 
 
 def _consistent_rankings(row):

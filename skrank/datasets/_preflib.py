@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import StrOptions, validate_params
 from skrank._rankings import MISSING, n_ranked, rank_dtype, settle_unranked, to_rank_matrix
 from skrank.datasets._preflib_header import KINDS, read_header
 from skrank.datasets._preflib_orders import parse_orders
-from skrank.datasets._text_files import parse_error, read_bytes
+from skrank.datasets._text_files import parse_error, read_bytes, refuse_sparse
 
 
 @validate_params(
@@ -90,6 +90,7 @@ def parse_preflib(content, path, unranked=None):
         separator=header.separator,
         allow_empty=header.kind == "cat",
     )
+    refuse_sparse(path, header.totals["orders"][1], len(orders.line), len(header.item_names), len(content))
     ranks = _bucket_numbers(orders, header, path)
     _check_kind(ranks, orders, header, path)
     _refuse_repeated(ranks, orders, path)

@@ -6,7 +6,8 @@ import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import StrOptions, validate_params
 
-from skrank.datasets._text_files import decode_line, parse_error, read_bytes
+from skrank.datasets._preflib_header import WHOLE
+from skrank.datasets._text_files import decode_line, parse_error, read_bytes, refuse_sparse
 from skrank.preprocessing import ranks_from_orderings
 
 
@@ -74,6 +75,7 @@ def parse_sushi_order(content, path, unranked=None, item_names=None):
     n_items = rows[0][0]
     if len(rows) == 1:
         raise parse_error(path, 1, "no orders after the header.")
+    refuse_sparse(path, 1, len(rows) - 1, n_items, len(content))
     for number, row in enumerate(rows[1:], 2):
         _check_row(row, n_items, path, number, unranked)
     names = range(n_items) if item_names is None else item_names
@@ -88,10 +90,10 @@ def parse_sushi_order(content, path, unranked=None, item_names=None):
 
 def _numbers(line, path, number):
     text = decode_line(line, path, number)
-    try:
-        return [int(word) for word in text.split()]
-    except ValueError:
-        raise parse_error(path, number, f"expected whole numbers, found {text[:60]!r}.") from None
+    words = text.split()
+    if not all(map(WHOLE.fullmatch, words)):
+        raise parse_error(path, number, f"expected whole numbers, found {text[:60]!r}.")
+    return list(map(int, words))
 
 
 def _check_row(row, n_items, path, number, unranked):

@@ -12,6 +12,17 @@ def parse_error(path, line, message):
     return ValueError(f"{os.fspath(path)}, line {line}: {message}")
 
 
+def refuse_sparse(path, line, n_rankings, n_items, n_bytes):
+    """Raise on a file whose rank matrix would have over a thousand numbers for each of its bytes (and a million)."""
+    if n_rankings * n_items > max(10**6, 1000 * n_bytes):
+        raise parse_error(
+            path,
+            line,
+            f"{n_rankings} rankings of {n_items} items are a matrix of {n_rankings * n_items / 1e6:.0f} million numbers, "
+            "over a thousand for each byte of the file: nearly all would say nothing. Leave out items.",
+        )
+
+
 def read_bytes(path):
     """The content of a text file, decompressed if it is gzipped; refuses truncated and binary files and empty ones."""
     with open(path, "rb") as file:
