@@ -66,7 +66,18 @@ def dump_preflib(path, X, *, sample_weight=None, item_names=None, kind=None, met
 
     See Also
     --------
-    load_preflib : The inverse, with an example.
+    load_preflib : The inverse.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from skrank.datasets import dump_preflib
+    >>> path = os.path.join(tempfile.mkdtemp(), "lunch.toc")
+    >>> dump_preflib(path, [[1, 2, 3], [1, 0, 1]], sample_weight=[4, 2], item_names=["egg", "squid", "tuna"])
+    >>> with open(path) as file:
+    ...     print("".join(line for line in file if not line.startswith("#")), end="")
+    4: 1,2,3
+    2: 2,{1,3}
     """
     ranks = check_rankings(X)
     names = _rankings.item_names(X) if item_names is None else item_names

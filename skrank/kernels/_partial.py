@@ -199,7 +199,8 @@ class PartialRankingKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         ----------
         X : array-like of shape (n_samples, n_items)
             Rank matrix: lower is preferred, equal values are ties, NaN is missing.
-        y : Ignored
+        y : None
+            Ignored.
 
         Returns
         -------
@@ -215,8 +216,10 @@ class PartialRankingKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         ----------
         X : array-like of shape (n_samples, n_items)
             Rank matrix.
-        y : Ignored
-        **fit_params : Ignored
+        y : None
+            Ignored.
+        **fit_params : dict
+            Ignored.
 
         Returns
         -------
