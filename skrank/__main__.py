@@ -1,35 +1,113 @@
-"""`python -m skrank SUBCOMMAND`: what a library can show without being programmed."""
+"""`python -m skrank SUBCOMMAND`, also installed as `skrank`: what a library can show without being programmed."""
 
 import argparse
 import os
 import sys
+import warnings
 from importlib import import_module
 
-# Each command is a module of skrank._commands with HELP, add_arguments(parser) and run(arguments) -> text.
-COMMANDS = ("report", "mixture", "triplets")
+from skrank import __version__
+from skrank._commands import _output
+from skrank._commands._text import one_line, with_flags
+
+# Each command is a module of skrank._commands with HELP (one sentence), EPILOG (examples and what --json holds),
+# add_arguments(parser) and run(arguments), which returns a Result.
+COMMANDS = ("report", "mixture", "cluster", "test", "triplets")
+DESCRIPTION = """\
+What rankings say, from a file to an answer: ballots, top-k lists, ratings, comparisons.
+
+Without a subcommand it reports on the ballots that the American Psychological
+Association cast for its president in 1980."""
+EPILOG = """\
+examples:
+  {prog}                                    the report on a real election
+  {prog} report votes.soi --unranked last   the report on a file
+  {prog} report --help                      what a subcommand does, with examples
+
+A file of rankings is a PrefLib file, a SUSHI .order file, or a CSV with a header: of ranks (a column for
+each item, lower is preferred), of --scores (higher is preferred) or of --orderings (items, best first)."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that keeps the line breaks of its texts and whose errors are one line."""
+
+    def __init__(self, **options):
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **options)
+
+    def error(self, message):
+        self.exit(2, f"{self.prog}: {one_line(message)} (help: {self.prog} --help)\n")
 
 
 def main(argv=None):
-    """Run one subcommand, print its text and return the exit code; without arguments: the report on the APA ballots."""
-    parser = argparse.ArgumentParser(prog="python -m skrank", description="scikit-learn for rankings.")
-    subparsers = parser.add_subparsers(dest="command", metavar="SUBCOMMAND")
-    commands = {name: import_module(f"skrank._commands.{name}") for name in COMMANDS}
-    for name, command in commands.items():
-        command.add_arguments(subparsers.add_parser(name, help=command.HELP, description=command.HELP))
-    arguments = parser.parse_args(sys.argv[1:] if argv is None else argv)
-    if arguments.command is None:
-        arguments = parser.parse_args(["report"])
+    """Run one subcommand, print what it found and return the exit code."""
     try:
-        text = commands[arguments.command].run(arguments)
-    except (OSError, ValueError) as error:
-        print(f"python -m skrank {arguments.command}: {error}", file=sys.stderr)
-        return 2
-    try:
-        print(text, flush=True)
+        return _run(sys.argv[1:] if argv is None else list(argv))
     except BrokenPipeError:
         # The reader, `head` say, has seen enough. What is left unwritten must not be tried again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _run(argv):
+    prog = _program()
+    parser = _parser(prog)
+    arguments = parser.parse_args(argv)
+    if arguments.command is None:
+        arguments = parser.parse_args(["report"])
+    try:
+        if arguments.plot:
+            _output.check_plot(arguments.plot)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = import_module(f"skrank._commands.{arguments.command}").run(arguments)
+            if arguments.plot:
+                _output.save_plot(result, arguments.plot)
+        result.figures["notes"] += _notes(caught)
+        text = _output.as_json(result.figures) if arguments.json else _output.as_text(result.figures, result.write)
+    except (OSError, ValueError, MemoryError) as error:
+        print(f"{prog} {arguments.command}: {_message(error)}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"{prog} {arguments.command}: interrupted", file=sys.stderr)
+        return 130
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # a terminal may lack an item's letters
+    print(text, flush=True)
     return 0
+
+
+def _program():
+    """How this program was called."""
+    name = os.path.basename(sys.argv[0]).removesuffix(".exe")
+    return "skrank" if name == "skrank" else "python -m skrank"
+
+
+def _parser(prog):
+    parser = Parser(prog=prog, description=DESCRIPTION, epilog=EPILOG.format(prog=prog))
+    parser.add_argument("--version", action="version", version=f"skrank {__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="SUBCOMMAND", title="subcommands")
+    for name in COMMANDS:
+        command = import_module(f"skrank._commands.{name}")
+        epilog = command.EPILOG.format(prog=f"{prog} {name}")
+        subparser = subparsers.add_parser(name, help=command.HELP, description=command.HELP, epilog=epilog)
+        command.add_arguments(subparser)
+        _output.add_arguments(subparser)
+    return parser
+
+
+def _notes(caught):
+    """What the library warned of, each once; of deprecations no user needs to know."""
+    messages = [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
+    return [one_line(message) for message in dict.fromkeys(messages)]
+
+
+def _message(error):
+    """An error in one line."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, MemoryError):
+        return f"not enough memory ({error or 'the data are too large'})"
+    return one_line(with_flags(str(error)))
 
 
 if __name__ == "__main__":

@@ -1,18 +1,27 @@
-"""Files of rankings for the commands: PrefLib, SUSHI orders, or a CSV of ranks with a header of item names."""
+"""Files of rankings for the commands: PrefLib, SUSHI orders, or a CSV of ranks, of scores or of orderings."""
 
-import csv
 import os
+import sys
 from typing import NamedTuple
 
 import numpy as np
 
-from skrank._rankings import check_rankings, settle_unranked, to_rank_matrix
-from skrank.datasets import load_apa, load_preflib, load_sushi_order
+from skrank._commands import _csv
+from skrank._rankings import check_rankings, n_ranked, settle_unranked, to_rank_matrix
+from skrank.datasets import load_apa
+from skrank.datasets._preflib import parse_preflib
 from skrank.datasets._preflib_header import kind_of_path
-from skrank.datasets._text_files import decode_line, parse_error, read_bytes
+from skrank.datasets._sushi import parse_sushi_order
+from skrank.datasets._text_files import parse_error, read_bytes, text_bytes
 from skrank.preprocessing import ranks_from_scores
+from skrank.preprocessing._labels import GAP, distinct_labels, encode
+from skrank.preprocessing._orderings import ranks_of_codes
 
-GAPS = frozenset({"", "NA", "NaN", "nan"})
+FILES = (
+    "a PrefLib file (.soc, .soi, .toc, .toi, .cat), a SUSHI .order file, or a CSV with a header. Any of them may be "
+    "gzipped; - is standard input."
+)
+STANDARD_INPUT = "standard input"
 
 
 class Rankings(NamedTuple):
@@ -26,141 +35,167 @@ class Rankings(NamedTuple):
     unranked: str | None
 
 
-def add_arguments(parser):
-    """The arguments that say which rankings a command works on."""
-    parser.add_argument(
-        "file",
-        nargs="?",
-        help="a PrefLib file (.soc, .soi, .toc, .toi, .cat), a SUSHI .order file, or a CSV of ranks (lower is "
-        "preferred) with a header of item names, empty cells where nothing is ranked; any of them gzipped. "
-        "Without it: the 1980 APA ballots.",
-    )
-    parser.add_argument(
+def add_file_argument(parser):
+    """The argument that names one file of rankings, or none."""
+    parser.add_argument("file", nargs="?", help=f"{FILES} Without it: the ballots of the 1980 APA election.")
+
+
+def add_arguments(parser, *, label=False):
+    """The arguments that say what the files hold."""
+    group = parser.add_argument_group("what the file holds")
+    group.add_argument(
         "--unranked",
         choices=["last", "missing"],
-        help="what is meant by items that a ranking leaves out: tied after all others, or nothing is known of them",
+        help="what is meant by items that a ranking leaves out: they are worse than all that it ranks (last), or "
+        "nothing is known of them (missing). The two are different data, so nothing is assumed",
     )
-    parser.add_argument("--label", metavar="COLUMN", help="the column of a CSV that holds classes to predict")
-    parser.add_argument("--weight", metavar="COLUMN", help="the column of a CSV that holds how often a row was seen")
-    parser.add_argument("--ignore", metavar="COLUMN", nargs="+", default=[], help="columns of a CSV that are no items")
-    parser.add_argument("--scores", action="store_true", help="the CSV holds scores: the highest is preferred")
+    kind = group.add_mutually_exclusive_group()
+    kind.add_argument(
+        "--ranks",
+        dest="kind",
+        action="store_const",
+        const="ranks",
+        help="a CSV of ranks, one column for each item, lower is preferred, empty cells where nothing is ranked (this "
+        "is what a CSV is taken for unless its header looks otherwise)",
+    )
+    kind.add_argument(
+        "--orderings",
+        dest="kind",
+        action="store_const",
+        const="orderings",
+        help="a CSV whose rows list items, best first; its header is skipped",
+    )
+    kind.add_argument(
+        "--scores",
+        dest="kind",
+        action="store_const",
+        const="scores",
+        help="a CSV of scores or ratings, one column for each item, higher is preferred",
+    )
+    group.add_argument("--no-header", action="store_true", help="the CSV of orderings starts with an ordering")
+    if label:
+        group.add_argument("--label", metavar="COLUMN", help="the column of a CSV that holds classes to predict")
+    group.add_argument("--weight", metavar="COLUMN", help="the column of a CSV that says how often a row was seen")
+    group.add_argument(
+        "--ignore", metavar="COLUMN", nargs="+", default=[], help="columns of a CSV that are no items (after the file)"
+    )
 
 
-def read_rankings(arguments):
-    """The rankings that the arguments ask for."""
-    path, unranked = arguments.file, arguments.unranked
-    columns = [name for name in ("label", "weight", "ignore") if getattr(arguments, name)]
-    if path is None or not _is_csv(path):
-        if columns or arguments.scores:
-            swallowed = path is None and arguments.ignore
-            hint = " The file goes before --ignore, which takes every name after it." if swallowed else ""
-            raise ValueError(f"--{(columns or ['scores'])[0]} needs a CSV file.{hint}")
-        if path is None:
-            dataset, title = (
-                load_apa(unranked=unranked or "missing"),
-                "American Psychological Association, ballots of 1980",
-            )
-            unranked = unranked or "missing"
-        else:
-            load = load_sushi_order if path.removesuffix(".gz").endswith(".order") else load_preflib
-            dataset = load(path, unranked=unranked)
-            title = dataset.get("metadata", {}).get("title") or os.path.basename(path)
+def read_rankings(path, arguments, default_unranked="missing"):
+    """The rankings of a file, or of the APA ballots if it is None, as the arguments say."""
+    if path is None:
+        _refuse_csv_options(arguments, None)
+        unranked = arguments.unranked or default_unranked
+        dataset = load_apa(unranked=unranked)
+        title = "American Psychological Association, ballots of 1980"
         return Rankings(dataset.data, dataset.sample_weight, list(dataset.item_names), None, title, unranked)
-    return _read_csv(arguments)
+    content, path = read_file(path)
+    _refuse_info(content, path)
+    sushi = path.removesuffix(".gz").endswith(".order")
+    if not sushi and kind_of_path(path) is None and not content.lstrip().startswith(b"# "):
+        return _read_csv(content, path, arguments)
+    _refuse_csv_options(arguments, path)
+    parse = parse_sushi_order if sushi else parse_preflib
+    dataset = parse(content, path, arguments.unranked)
+    title = dataset.get("metadata", {}).get("title") or os.path.basename(path)
+    return Rankings(dataset.data, dataset.sample_weight, list(dataset.item_names), None, title, arguments.unranked)
 
 
-def _is_csv(path):
-    if kind_of_path(path) is not None or path.removesuffix(".gz").endswith(".order"):
-        return False
-    return not read_bytes(path).lstrip().startswith(b"# ")
+def read_file(path):
+    """A file's content, read once and decompressed, and the name to give it in errors."""
+    if path == "-":
+        return text_bytes(sys.stdin.buffer.read(), STANDARD_INPUT), STANDARD_INPUT
+    return read_bytes(path), path
+
+
+def _refuse_csv_options(arguments, path):
+    given = {
+        "--label": getattr(arguments, "label", None),
+        "--weight": arguments.weight,
+        "--ignore": arguments.ignore,
+        "--no-header": arguments.no_header,
+        f"--{arguments.kind}": arguments.kind,
+    }
+    options = [option for option, value in given.items() if value]
+    if options:
+        hint = ""
+        if path is None and arguments.ignore:
+            hint = " The file goes before --ignore, which takes every name after it."
+        raise ValueError(f"{options[0]} needs a CSV file.{hint}")
+
+
+def _refuse_info(content, path):
+    if content.startswith(b"Name:") and b"\nfile_name," in content:
+        raise parse_error(
+            path, 1, "this describes a PrefLib data set: its rankings are in the files listed in it (.soc, .soi, ...)."
+        )
 
 
 # ---------------------------------------------------------------- CSV
-def _read_csv(arguments):
-    path = arguments.file
-    names, rows, lines = _cells(path)
-    special = {name: getattr(arguments, name) for name in ("label", "weight") if getattr(arguments, name)}
-    for column in [*special.values(), *arguments.ignore]:
-        if column not in names:
-            raise parse_error(path, 1, f"no column {column!r}; there are {', '.join(map(repr, names))}.")
-    items = [index for index, name in enumerate(names) if name not in {*special.values(), *arguments.ignore}]
+def _read_csv(content, path, arguments):
+    orderings = arguments.kind == "orderings"
+    if arguments.no_header and not orderings:
+        raise ValueError("--no-header goes with --orderings: a CSV of ranks or scores needs the items' names.")
+    read = _csv.table_of_orderings if orderings else _csv.table_with_header
+    table = read(content, path, not arguments.no_header) if orderings else read(content, path)
+    label = getattr(arguments, "label", None)
+    special = {table.column(name) for name in (label, arguments.weight, *arguments.ignore) if name is not None}
+    items = [column for column in range(len(table.names)) if column not in special]
     if not items:
-        raise parse_error(path, 1, "no column is left for items.")
-    for index in items:
-        if not names[index]:
-            raise parse_error(path, 1, f"column {index + 1} has no name. If it is no item, pass --ignore ''.")
-    values = _numbers(path, rows, lines, items, names, gaps=True)
-    labels = _labels(path, rows, lines, names.index(arguments.label)) if arguments.label else None
-    weights = np.ones(len(rows))
-    if arguments.weight:
-        weights = _numbers(path, rows, lines, [names.index(arguments.weight)], names, gaps=False)[:, 0]
-        negative = weights < 0
-        if negative.any():
-            raise parse_error(path, lines[int(negative.argmax())], f"the weight {weights.min():g} is negative.")
-        if not weights.any():
-            raise parse_error(path, lines[0], "all weights are 0.")
-    ranks = check_rankings(ranks_from_scores(values) if arguments.scores else values)
-    item_names = [names[index] for index in items]
+        raise table.error(None, "no column is left for items.")
+    ranks, names = (_orderings if orderings else _ranks)(table, items, arguments)
     ranks = settle_unranked(
-        ranks, arguments.unranked, lambda row, item: f"{path}, line {lines[row]}: no rank for {item_names[item]!r}"
+        ranks,
+        arguments.unranked,
+        lambda row, item: f"{path}, line {table.lines[row]}: no rank for {names[item]!r}",
     )
-    return Rankings(to_rank_matrix(ranks), weights, item_names, labels, os.path.basename(path), arguments.unranked)
+    return Rankings(
+        to_rank_matrix(ranks),
+        _csv.weights(table, arguments.weight) if arguments.weight else np.ones(len(ranks)),
+        names,
+        _csv.labels(table, label) if label else None,
+        os.path.basename(path),
+        arguments.unranked,
+    )
 
 
-def _cells(path):
-    """Column names, rows of cells, and the line that each row ends in."""
-    content = read_bytes(path)
-    text = [decode_line(line, path, number) for number, line in enumerate(content.rstrip().split(b"\n"), 1)]
-    delimiter = max(",;\t", key=text[0].count)
-    reader = csv.reader([line + "\n" for line in text], delimiter=delimiter, strict=True)
-    try:
-        names = [name.strip() for name in next(reader)]
-        rows, lines = [], []
-        for row in reader:
-            if row:
-                rows.append([cell.strip() for cell in row])
-                lines.append(reader.line_num)
-    except csv.Error as error:
-        raise parse_error(path, reader.line_num, f"{error}.") from None
-    if len(set(names)) < len(names):
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise parse_error(path, 1, f"two columns are called {repeated!r}.")
-    if all(_is_number(name) for name in names):
-        raise parse_error(path, 1, "the first line holds numbers, but must be a header of item names.")
-    if not rows:
-        raise parse_error(path, 1, "no rows after the header.")
-    for row, line in zip(rows, lines, strict=True):
-        if len(row) != len(names):
-            raise parse_error(path, line, f"{len(row)} cells, but the header has {len(names)}.")
-    return names, rows, lines
+def _ranks(table, items, arguments):
+    """Densified rankings of a CSV with a column for each item, and the items' names."""
+    names = [table.names[column] for column in items]
+    for column, name in zip(items, names, strict=True):
+        if not name:
+            raise table.error(None, f"column {column + 1} has no name. If it is no item, pass --ignore ''.")
+    if all(map(_csv.is_number, names)):
+        raise table.error(
+            None,
+            "the first line holds numbers, but must be a header of item names. If rows list items, best first, pass "
+            "--orderings --no-header.",
+        )
+    if arguments.kind is None:
+        _csv.refuse_orderings(table, items)
+    hint = " A column that is no item is named by --label, --weight or --ignore."
+    values = _csv.numbers(table, items, gaps=True, hint=hint)
+    return check_rankings(ranks_from_scores(values) if arguments.kind == "scores" else values), names
 
 
-def _is_number(text):
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _numbers(path, rows, lines, columns, names, *, gaps):
-    cells = [["nan" if gaps and row[column] in GAPS else row[column] for column in columns] for row in rows]
-    try:
-        values = np.array(cells, dtype=np.float64)
-    except ValueError:
-        values = np.array([[cell if _is_number(cell) else "inf" for cell in row] for row in cells], dtype=np.float64)
-    wrong = np.isinf(values) if gaps else ~np.isfinite(values)
-    if wrong.any():
-        row, column = np.argwhere(wrong)[0]
-        name, cell = names[columns[column]], rows[row][columns[column]]
-        hint = " A column that is no item is named by --label, --weight or --ignore." if gaps else ""
-        raise parse_error(path, lines[row], f"{cell!r} in column {name!r} is not a number.{hint}")
-    return values
-
-
-def _labels(path, rows, lines, column):
-    labels = np.array([row[column] for row in rows])
-    empty = labels == ""
-    if empty.any():
-        raise parse_error(path, lines[int(empty.argmax())], "the label is empty.")
-    return labels
+def _orderings(table, columns, arguments):
+    """Densified rankings of a CSV of orderings, and the items' names: all that any row lists, sorted."""
+    cells = np.array([[row[column] for column in columns] for row in table.rows], dtype=object)
+    items = distinct_labels(cells)
+    if not len(items):
+        raise table.error(0, "no items.")
+    if all(map(str.isdecimal, items)):
+        items = items[np.argsort(items.astype(int), kind="stable")]
+    codes = encode(cells, items)
+    gap = codes == GAP
+    inner = (gap[:, :-1] & ~gap[:, 1:]).any(axis=1)
+    if inner.any():
+        raise table.error(int(inner.argmax()), "an empty cell before an item: an ordering has no gaps.")
+    ranks = ranks_of_codes(codes, len(items))
+    twice = n_ranked(ranks) != (~gap).sum(axis=1)
+    if twice.any():
+        row = int(twice.argmax())
+        listed = codes[row][~gap[row]]
+        repeated = items[np.flatnonzero(np.bincount(listed) > 1)[0]]
+        raise table.error(row, f"{repeated!r} is listed twice.")
+    return ranks, items.tolist()

@@ -1,8 +1,15 @@
 """Plain text for terminals of 104 columns: headings, paragraphs and tables."""
 
+import math
 import textwrap
 
 WIDTH = 104
+# What the library calls its arguments, and what the commands do.
+FLAGS = {
+    "unranked='last'": "--unranked last",
+    "unranked='missing'": "--unranked missing",
+    'n_components="auto"': "-k auto",
+}
 
 
 def heading(title, underline="-"):
@@ -12,7 +19,19 @@ def heading(title, underline="-"):
 
 def paragraph(text):
     """Text wrapped to the width."""
-    return textwrap.fill(" ".join(text.split()), WIDTH, break_long_words=False)
+    return textwrap.fill(one_line(text), WIDTH, break_long_words=False)
+
+
+def one_line(text):
+    """Text without line breaks."""
+    return " ".join(text.split())
+
+
+def with_flags(text):
+    """A message of the library in the words of the command line."""
+    for argument, flag in FLAGS.items():
+        text = text.replace(argument, flag)
+    return text
 
 
 def shorten(text, width):
@@ -41,3 +60,34 @@ def percent(share, digits=1):
 def number(value):
     """A count or a sum of weights: whole numbers without decimals."""
     return f"{value:.0f}" if value == round(value) else f"{value:.4g}"
+
+
+def odds(log_odds):
+    """How much better the data fit one order than the reverse one, of the difference of log-likelihoods."""
+    if log_odds <= 0:
+        return "even"
+    ratio = math.exp(min(log_odds, 20.0))
+    return "over 1000 : 1" if ratio > 1000 else f"{ratio:.0f} : 1" if ratio >= 10 else f"{ratio:.1f} : 1"
+
+
+def preference(names, certain, most=15, name_width=28):
+    """Names, best first, joined by > where the order is certain and by ~ where it is not; the last ones only counted.
+
+    `certain` has an entry for each two neighbours.
+    """
+    text = shorten(names[0], name_width)
+    for name, sure in list(zip(names[1:], certain, strict=True))[: most - 1]:
+        text += f" {'>' if sure else '~'} {shorten(name, name_width)}"
+    return text + (f" ... ({len(names) - most} more)" if len(names) > most else "")
+
+
+def hanging(label, text):
+    """A label and a wrapped text beside it."""
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent=label,
+        subsequent_indent=" " * len(label),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -5,7 +5,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from skrank.inspection._base import axes, class_colours, shorten
 
-MOST_NAMES = 60
+MOST_NAMES = 120
 LONGEST_NAME = 24
 MARKER_RADIUS = 2  # pixels
 MARKERS = "os^DvPX*<>"
@@ -68,7 +68,7 @@ class OrdinalEmbeddingDisplay:
         components : pair of int, default=(0, 1)
             The two components to show. An embedding with one component is drawn along a line.
         names : bool, default=None
-            Whether points carry their items' names. None means up to 60 items, and of these the ones for whose name
+            Whether points carry their items' names. None means up to 120 items, and of these the ones for whose name
             there is room; the plot says how many.
         **scatter_options : dict
             Further arguments of :meth:`matplotlib.axes.Axes.scatter`.

@@ -252,14 +252,14 @@ class RankingKernelDisplay:
         return cls.from_rankings(X, kernel=settled, **options)
 
 
-def kernel_tree(gram, linkage):
+def kernel_tree(gram, linkage, *, ordered=True):
     """Hierarchical clustering of a kernel's distances, sqrt(K(R, R) + K(R', R') - 2 K(R, R')).
 
-    Neighbouring leaves are as close as the tree allows.
+    With `ordered` neighbouring leaves are as close as the tree allows, which takes longer than the tree.
     """
     if linkage not in LINKAGES:
         raise ValueError(f"linkage must be one of {', '.join(map(repr, LINKAGES))}, got {linkage!r}.")
     distances = gram.copy()
     kernel_to_distance(distances, np.diag(gram), np.diag(gram))
     np.fill_diagonal(distances, 0)
-    return hierarchy.linkage(squareform(np.sqrt(distances), checks=False), linkage, optimal_ordering=True)
+    return hierarchy.linkage(squareform(np.sqrt(distances), checks=False), linkage, optimal_ordering=ordered)

@@ -1,5 +1,6 @@
 """`python -m skrank mixture`: the components, how sure the centers are, and what it refuses."""
 
+import json
 import re
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from skrank.__main__ import main
 from skrank._commands import mixture
 from skrank.datasets import make_mallows_mixture
+from skrank.mixture import MallowsMixture
 
 
 @pytest.fixture
@@ -40,8 +42,8 @@ def test_components_and_their_consensus(run):
     assert code == 0
     assert "600 rankings of 6 items" in text
     assert re.search(r"^1 +(6|7)\d\.\d % +0\.[23]\d\d ", text, re.MULTILINE)
-    assert "  1 a > b > c > d > e > f" in text
-    assert "  2 d > e > f > c > b > a" in text
+    assert "  1  a > b > c > d > e > f" in text
+    assert "  2  d > e > f > c > b > a" in text
     assert "Note:" not in text
 
 
@@ -49,16 +51,19 @@ def test_the_number_of_components_and_the_test(run):
     code, text, _ = run(two_groups(), "-k", "1", "--draws", "4")
     assert code == 0
     assert len(re.findall(r"^\d +\d+\.\d %", text, re.MULTILINE)) == 1
-    assert re.search(r"One more component could gain \d{3}\.\d nats; .* p = 0.200", text)
+    text = " ".join(text.split())
+    assert re.search(r"It could raise the log-likelihood by \d{3}\.\d; .* p = 0.200: 4 draws are too few to tell", text)
     _, text, _ = run(two_groups(), "-k", "4")
-    assert "Note: 4 components were asked for, but the data support 2" in text
+    text = " ".join(text.split())
+    assert "Note: 4 components were asked for, but the data support 2: with fewer components the description" in text
+    assert "Use -k auto" in text
 
 
 def test_neighbours_that_are_not_sure_are_joined_by_a_tilde(run):
     # Nobody prefers b to c or c to b by much: 31 against 29.
     X = np.repeat([[0, 1, 2.0], [0, 2, 1]], [31, 29], axis=0)
     _, text, _ = run(X, "-k", "1")
-    assert "  1 a > b ~ c" in text
+    assert "  1  a > b ~ c" in text
 
 
 def test_gaps_need_a_meaning(run):
@@ -66,16 +71,19 @@ def test_gaps_need_a_meaning(run):
     X[5, 2] = np.nan
     code, _, error = run(X, "--unranked", "missing")
     assert code == 2
-    assert "ranking 5 leaves items out" in error
+    assert "ranking 6 leaves items out" in error
     assert "--unranked last" in error
     assert run(X, "--unranked", "last")[0] == 0
 
 
 @pytest.mark.parametrize("components", ["0", "two", "-1"])
-def test_a_bad_number_of_components_is_refused(run, components):
-    code, _, error = run(two_groups(), f"--components={components}")
-    assert code == 2
-    assert 'a positive number or "auto"' in error
+def test_a_bad_number_of_components_is_refused(run, components, capsys):
+    with pytest.raises(SystemExit) as stop:
+        run(two_groups(), f"--components={components}")
+    assert stop.value.code == 2
+    error = capsys.readouterr().err
+    assert f"must be a whole number from 1, got '{components}'" in error
+    assert error.count("\n") == 1
 
 
 def test_without_a_file_it_takes_the_apa_ballots(capsys):
@@ -91,8 +99,26 @@ def test_the_section_of_the_report_takes_the_rankings_without_gaps():
         weights = np.ones(610)
         item_names = list("abcdef")
 
-    text = mixture.section(Rankings, Rankings)
-    assert "Of the 600 rankings without gaps." in " ".join(text.split())
-    assert "1 a > b > c > d > e > f" in text
+    figures = mixture.section(Rankings, Rankings)
+    assert figures["n_rankings"] == 600
+    assert list(figures["components"][0]["consensus"]) == list("abcdef")
+    assert "1  a > b > c > d > e > f" in mixture.write_components(figures["components"])
     Rankings.ranks, Rankings.weights = Rankings.ranks[:20], Rankings.weights[:20]
-    assert mixture.section(Rankings, Rankings) == ""
+    assert mixture.section(Rankings, Rankings) is None
+
+
+def test_the_json_object(run):
+    X = two_groups()
+    code, text, error = run(X, "-k", "2", "--json")
+    assert (code, error) == (0, "")
+    figures = json.loads(text)
+    mixture = MallowsMixture(2, init=("peel", "kmeans"), random_state=0).fit(X)
+    first, second = figures["components"]
+    assert [first["weight"], second["weight"]] == mixture.weights_.tolist()
+    assert [first["dispersion"], second["dispersion"]] == mixture.dispersions_.tolist()
+    assert (first["consensus"], second["consensus"]) == (list("abcdef"), list("defcba"))
+    assert len(first["order_certainty"]) == 5
+    np.testing.assert_allclose(figures["log_likelihood"], mixture.score(X) * len(X), rtol=1e-6)
+    assert figures["goodness_of_fit"] is None
+    assert figures["items"] == list("abcdef")
+    assert (figures["n_rankings"], figures["notes"]) == (600, [])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skrank.__main__ import main
-from skrank._commands.triplets import _read
+from skrank._commands._triplets_input import read_record
 from skrank.datasets import make_triplets
 
 TRIPLETS, _ = make_triplets(n_samples=12, n_triplets=600, noise="logistic", random_state=0)
@@ -70,15 +70,21 @@ def test_all_formats_are_read_alike(tmp_path):
     for number, text in enumerate(texts):
         path = tmp_path / f"{number}.csv.gz"
         path.write_bytes(gzip.compress(text.encode()))
-        record = _read(str(path))
+        record = read_record(str(path))
         np.testing.assert_array_equal(record.triplets, TRIPLETS)
         assert record.items == [str(item) for item in range(12)]
+
+
+def test_numbers_too_long_for_integers_are_names(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("anchor,near,far\n99999999999999999999,1,2\n")
+    assert read_record(str(path)).items == ["1", "2", "99999999999999999999"]
 
 
 def test_names_are_sorted_as_text(tmp_path):
     path = tmp_path / "names.csv"
     path.write_text('anchor,near,far\n"ten, or so",a,9\na,9,"ten, or so"\n')
-    record = _read(str(path))
+    record = read_record(str(path))
     assert record.items == ["9", "a", "ten, or so"]
     np.testing.assert_array_equal(record.triplets, [[2, 1, 0], [1, 0, 2]])
 
@@ -92,7 +98,7 @@ def test_repeated_questions_are_never_split(run):
 def test_warnings_are_printed(run):
     code, text, _ = run("0,1,2\n0,3,4\n1,2,3\n1,0,4\n2,0,1\n3,1,2\n", "--components", "3")
     assert code == 0
-    assert "Warning: 6 answers are fewer than the 15 coordinates" in " ".join(text.split())
+    assert "Note: 6 answers are fewer than the 15 coordinates" in " ".join(text.split())
 
 
 @pytest.mark.parametrize(
@@ -105,6 +111,7 @@ def test_warnings_are_printed(run):
         ("anchor,near,far\n0,1,2\n0,,2\n", "line 3: the near is empty"),
         ("0,1,2\n3,3,1\n", "line 2: the three items of a triplet must differ, but are 3, 3, 1"),
         ("0,1,2,1\n0,2,1,maybe\n", "line 2: the response 'maybe' is neither"),
+        ("0,1,2,999999999\n", "line 1: the responses count more than 100000000 answers"),
         ("0,1,2,5\n0,2,1,0\n", "line 2: a response of 0 among counts is undecided"),
         ('anchor,near,far\n0,"1,2\n', "line 2: unexpected end of data"),
         ("0,1,2\n0,2,1\n", "there is nothing to hold out"),

@@ -56,11 +56,11 @@ def test_many_classes(n_classes):
 
 
 def test_one_component_and_many_items():
-    X = np.random.default_rng(0).standard_normal((100, 1))
-    display = OrdinalEmbeddingDisplay.from_embedding(X, item_names=range(100))
+    X = np.random.default_rng(0).standard_normal((130, 1))
+    display = OrdinalEmbeddingDisplay.from_embedding(X, item_names=range(130))
     np.testing.assert_allclose(display.scatter_[0].get_offsets()[:, 0], X[:, 0])
     assert not display.ax_.texts
-    assert len(OrdinalEmbeddingDisplay.from_embedding(X, item_names=range(100), names=True).ax_.texts) == 100
+    assert len(OrdinalEmbeddingDisplay.from_embedding(X, item_names=range(130), names=True).ax_.texts) == 130
 
 
 def test_landmarks_get_rings():

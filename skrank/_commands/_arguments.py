@@ -1,0 +1,35 @@
+"""Types of the command line's arguments, whose errors say what is expected."""
+
+from argparse import ArgumentTypeError
+
+import numpy as np
+
+
+def positive(text):
+    """A whole number from 1."""
+    return _checked(text, int, lambda value: value >= 1, "a whole number from 1")
+
+
+def whole(text):
+    """A whole number from 0."""
+    return _checked(text, int, lambda value: 0 <= value < 2**32, "a whole number from 0")
+
+
+def not_negative(text):
+    """A number from 0."""
+    return _checked(text, float, lambda value: 0 <= value < np.inf, "a number from 0")
+
+
+def share(text):
+    """A share between 0 and 1."""
+    return _checked(text, float, lambda value: 0 < value < 1, "a share between 0 and 1")
+
+
+def _checked(text, kind, valid, expected):
+    try:
+        value = kind(text)
+    except ValueError:
+        value = None
+    if value is None or not valid(value):
+        raise ArgumentTypeError(f"must be {expected}, got {text!r}")
+    return value

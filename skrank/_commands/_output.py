@@ -1,0 +1,98 @@
+"""What a command found, as text, as JSON and as a picture."""
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skrank._commands._text import paragraph, with_flags
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command found.
+
+    Attributes
+    ----------
+    figures : dict
+        All of it, unrounded, with the items' names: what ``--json`` prints.
+    write : callable
+        ``write(figures)`` is the text.
+    draw : callable
+        ``draw()`` is a matplotlib figure.
+    """
+
+    figures: dict
+    write: Callable[[dict], str]
+    draw: Callable[[], Any]
+
+
+def add_arguments(parser):
+    """The arguments that say what to do with the result."""
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "--plot", metavar="OUT.png", help="draw the result into this file; its ending names the format (png, pdf, svg)"
+    )
+    group.add_argument(
+        "--json", action="store_true", help="print one JSON object instead of text: unrounded figures, null for none"
+    )
+
+
+def as_text(figures, write):
+    """The text of the figures, with its notes."""
+    notes = [paragraph(f"Note: {with_flags(note)}") for note in figures["notes"]]
+    return "\n\n".join([write(figures), *notes])
+
+
+def as_json(figures):
+    """The figures as a JSON object; numbers that are none are null."""
+    return json.dumps(_plain(figures), indent=2, allow_nan=False)
+
+
+def _plain(value):
+    if isinstance(value, dict):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _plain(value.tolist())
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value
+
+
+# ---------------------------------------------------------------- pictures
+def check_plot(path):
+    """Raise, before anything is computed, unless a picture can be drawn into a file of this name."""
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError:
+        raise ValueError('--plot needs matplotlib: pip install "skrank[plot]".') from None
+    ending = os.path.splitext(path)[1].removeprefix(".").lower()
+    formats = FigureCanvasBase.get_supported_filetypes()
+    if ending not in formats:
+        raise ValueError(f"--plot {path}: the ending must name a format, one of {', '.join(sorted(formats))}.")
+    check_writable(path, "--plot")
+
+
+def check_writable(path, option):
+    """Raise, before anything is computed, unless a file of this name can be written."""
+    directory = os.path.dirname(path) or "."
+    if not os.path.isdir(directory):
+        raise ValueError(f"{option} {path}: there is no directory {directory!r}.")
+    if os.path.isdir(path) or not os.access(path if os.path.exists(path) else directory, os.W_OK):
+        raise ValueError(f"{option} {path}: this file cannot be written.")
+
+
+def save_plot(result, path):
+    """Draw the result into a file; no window is opened."""
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.use("agg")
+        figure = result.draw()
+        figure.savefig(path, dpi=150)
+        matplotlib.pyplot.close(figure)

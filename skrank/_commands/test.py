@@ -1,0 +1,264 @@
+"""`skrank test`: do two sets of rankings of the same items come from one distribution, and where do they differ?"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skrank._commands import _input
+from skrank._commands._arguments import positive, whole
+from skrank._commands._output import Result
+from skrank._commands._text import heading, number, paragraph, shorten, table
+from skrank._rankings import MISSING, check_rankings, mean_places, n_ranked
+from skrank.kernels._partial import KERNEL_NAMES
+from skrank.stats import kemeny_consensus, mmd_test
+
+HELP = "Test whether two sets of rankings of the same items come from one distribution, and show where they differ."
+EPILOG = """\
+examples:
+  {prog} east.soc west.soc                       do people of two regions rank alike?
+  {prog} women.csv men.csv --scores --plot difference.png
+  {prog} before.csv after.csv --orderings --unranked missing --permutations 9999
+
+The files have the same items, in any order of the columns. The test compares all that the rankings say,
+not only an average: the statistic is the maximum mean discrepancy (MMD) of a kernel, its p-value the
+share of random divisions of all rankings into two such sets with a statistic at least as large. Rankings
+must be independent: several of one person are not.
+
+--json prints an object with: unranked, kernel, nu (its scale, null if it has none), statistic (squared MMD,
+  unbiased: it may be negative), pvalue, n_permutations, null_quantiles (of the statistic by chance: 0.5, 0.95, 0.99),
+  samples: two, each with title, n_rankings, n_tested, consensus (items, best first),
+  items, by decreasing absolute z: each with item, places (in the two consensus rankings, from 1), net_wins (items
+    that it beats less those that beat it, mean in each set), difference (of these), standard_error, z (their ratio),
+  notes."""
+
+ALPHA = 0.05
+NOTABLE = 3.0  # standard errors of a difference, as there are many items
+MOST_ITEMS = 15
+PLOTTED_ITEMS = 40
+QUANTILES = (0.5, 0.95, 0.99)
+
+
+class Sample(NamedTuple):
+    """Rankings of one file: a row for each, what was tested of them, and its name."""
+
+    rankings: _input.Rankings
+    tested: np.ndarray
+    title: str
+
+
+def add_arguments(parser):
+    """Add the command's arguments to its parser."""
+    parser.add_argument("first", metavar="A", help=_input.FILES)
+    parser.add_argument("second", metavar="B", help="another file of rankings of the same items")
+    parser.add_argument(
+        "--kernel",
+        choices=KERNEL_NAMES,
+        default="mallows",
+        metavar="NAME",
+        help="the kernel (default: mallows, which sees every difference; kendall sees the pairwise preferences only)",
+    )
+    parser.add_argument(
+        "--permutations",
+        type=positive,
+        default=999,
+        metavar="N",
+        help="random divisions to compare with (default: 999)",
+    )
+    parser.add_argument(
+        "--sample",
+        type=_at_least_two,
+        default=2000,
+        metavar="N",
+        help="test a random sample of this size of a file with more rankings (default: 2000)",
+    )
+    parser.add_argument("--seed", type=whole, default=0, metavar="N", help="for samples and divisions (default: 0)")
+    _input.add_arguments(parser)
+
+
+def run(arguments):
+    """The test of the two files' rankings."""
+    if arguments.first == arguments.second == "-":
+        raise ValueError("standard input can be one of the two files only.")
+    rng = np.random.default_rng(arguments.seed)
+    first, second = (_input.read_rankings(path, arguments) for path in (arguments.first, arguments.second))
+    second = _with_items_of(second, first, arguments)
+    samples = [
+        _sample(rankings, path, arguments.sample, rng)
+        for rankings, path in ((first, arguments.first), (second, arguments.second))
+    ]
+    result = mmd_test(
+        *(sample.tested for sample in samples),
+        kernel=arguments.kernel,
+        n_permutations=arguments.permutations,
+        random_state=arguments.seed,
+    )
+    consensus = [kemeny_consensus(one.rankings.ranks, sample_weight=one.rankings.weights).ranks for one in samples]
+    names = first.item_names
+    figures = {
+        "unranked": arguments.unranked,
+        "kernel": arguments.kernel,
+        "nu": getattr(result.kernel, "nu", None),
+        "statistic": result.statistic,
+        "pvalue": result.pvalue,
+        "n_permutations": arguments.permutations,
+        "null_quantiles": dict(zip(QUANTILES, np.quantile(result.null_distribution, QUANTILES), strict=True)),
+        "samples": [
+            {
+                "title": one.title,
+                "n_rankings": one.rankings.weights.sum(),
+                "n_tested": len(one.tested),
+                "consensus": [names[item] for item in np.argsort(ranks, kind="stable")],
+            }
+            for one, ranks in zip(samples, consensus, strict=True)
+        ],
+        "items": _items(samples, consensus, names),
+        "notes": [],
+    }
+    return Result(figures, write, lambda: _draw(figures, result.null_distribution))
+
+
+# ---------------------------------------------------------------- figures
+def _with_items_of(rankings, others, arguments):
+    """The rankings with columns in the order of the others' items."""
+    names, expected = rankings.item_names, others.item_names
+    if sorted(names) != sorted(expected):
+        alone = [
+            f"{sorted(set(one) - set(other))[0]!r} is in {path} only"
+            for one, other, path in ((expected, names, arguments.first), (names, expected, arguments.second))
+            if set(one) - set(other)
+        ]
+        raise ValueError(f"the two files must rank the same items, but {' and '.join(alone) or 'names are repeated'}.")
+    if names == expected:
+        return rankings
+    return rankings._replace(ranks=rankings.ranks[:, [names.index(name) for name in expected]], item_names=expected)
+
+
+def _sample(rankings, path, most, rng):
+    """Each ranking as often as it was seen, at most so many, drawn without replacement."""
+    weights = rankings.weights
+    if (weights != np.rint(weights)).any():
+        raise ValueError(
+            f"{path}: the test needs numbers of rankings, but a weight is {weights[weights % 1 != 0][0]:g}."
+        )
+    total = int(weights.sum())
+    if total < 2:
+        raise ValueError(f"{path} has one ranking: the test needs at least two in either file.")
+    drawn = np.arange(total) if total <= most else np.sort(rng.choice(total, most, replace=False))
+    rows = np.searchsorted(np.cumsum(weights), drawn, side="right")
+    return Sample(rankings, rankings.ranks[rows], path if path != "-" else _input.STANDARD_INPUT)
+
+
+def _items(samples, consensus, names):
+    """How each item fares in the two sets, the largest difference first."""
+    moments = [_net_wins(one.rankings) for one in samples]
+    difference = moments[1][0] - moments[0][0]
+    error = np.sqrt(moments[0][1] + moments[1][1])
+    z = np.divide(difference, error, out=np.zeros_like(error), where=error > 0)
+    return [
+        {
+            "item": names[item],
+            "places": [None if np.isnan(ranks[item]) else int(ranks[item]) + 1 for ranks in consensus],
+            "net_wins": [mean[item] for mean, _ in moments],
+            "difference": difference[item],
+            "standard_error": error[item],
+            "z": z[item],
+        }
+        for item in np.argsort(-np.abs(z), kind="stable")
+    ]
+
+
+def _net_wins(rankings):
+    """Items that each item beats less those that beat it: the mean over the rankings, and its variance."""
+    ranks = check_rankings(rankings.ranks)
+    wins = np.where(ranks == MISSING, 0.0, n_ranked(ranks)[:, None] - 1 - 2 * mean_places(ranks))
+    share = rankings.weights / rankings.weights.sum()
+    mean = share @ wins
+    return mean, share @ (wins - mean) ** 2 / max(rankings.weights.sum() - 1, 1)
+
+
+# ---------------------------------------------------------------- text
+def write(figures):
+    """The figures as text."""
+    first, second = figures["samples"]
+    differ = figures["pvalue"] <= ALPHA
+    verdict = (
+        f"The two sets of rankings differ (p = {figures['pvalue']:.2g})."
+        if differ
+        else f"Nothing says that the two sets of rankings differ (p = {figures['pvalue']:.2g})."
+    )
+    notable = sum(abs(one["z"]) >= NOTABLE for one in figures["items"])
+    rows = [
+        [
+            shorten(one["item"], 40),
+            *("-" if place is None else str(place) for place in one["places"]),
+            *(f"{wins:+.2f}" for wins in one["net_wins"]),
+            f"{one['difference']:+.2f}",
+            f"{one['z']:+.1f}",
+        ]
+        for one in figures["items"][:MOST_ITEMS]
+    ]
+    scale = "" if figures["nu"] is None else f", nu = {figures['nu']:.3g}"
+    n_items = len(figures["items"])
+    return "\n".join(
+        [
+            heading("Do two sets of rankings come from one distribution?", "="),
+            *(_describe(letter, one) for letter, one in (("A", first), ("B", second))),
+            "",
+            paragraph(
+                f"{verdict} The squared MMD of the {figures['kernel']} kernel{scale} is {figures['statistic']:.3g}; "
+                f"chance takes it above {figures['null_quantiles'][0.95]:.3g} in 5 % of {figures['n_permutations']} "
+                "random divisions."
+            ),
+            "",
+            table(["", "place in A", "in B", "net wins in A", "in B", "difference", "in errors"], rows, left=[0]),
+            *([f"(the first {MOST_ITEMS} of {n_items} items)"] if n_items > MOST_ITEMS else []),
+            "",
+            paragraph(
+                "Place: in the set's consensus (Kemeny's). Net wins: items that it beats less those that beat it, mean "
+                f"over the rankings. In errors: the difference in standard errors; {notable} of {n_items} items differ "
+                f"by {NOTABLE:g} or more."
+            ),
+        ]
+    )
+
+
+def _describe(letter, sample):
+    tested = "" if sample["n_tested"] == sample["n_rankings"] else f", {sample['n_tested']} of them tested"
+    return f"{letter}: {sample['title']}, {number(sample['n_rankings'])} rankings{tested}"
+
+
+# ---------------------------------------------------------------- plot
+def _draw(figures, null_distribution):
+    """The net wins of the items in both sets, and the statistic beside its values under chance."""
+    import matplotlib.pyplot as plt
+
+    from skrank.inspection._base import OKABE_ITO
+    from skrank.inspection._base import shorten as shorten_middle
+
+    items = sorted(figures["items"][:PLOTTED_ITEMS], key=lambda one: -one["net_wins"][0])
+    size = (11, 2.5 + 0.25 * max(len(items), 8))
+    figure, (left, right) = plt.subplots(1, 2, figsize=size, width_ratios=[3, 2], layout="constrained")
+    wins = np.array([one["net_wins"] for one in items])
+    place = np.arange(len(items))
+    left.hlines(place, wins.min(axis=1), wins.max(axis=1), color="0.7", zorder=1)
+    for sample, values, colour, marker in zip(figures["samples"], wins.T, OKABE_ITO[:2], "os", strict=True):
+        label = f"{shorten_middle(sample['title'], 40)} ({number(sample['n_rankings'])})"
+        left.scatter(values, place, color=colour, marker=marker, label=label, zorder=2)
+    left.set_yticks(place, [shorten_middle(one["item"], 24) for one in items])
+    left.invert_yaxis()
+    left.set_xlabel("net wins: items it beats less items that beat it")
+    left.grid(axis="x", color="0.9")
+    left.set_axisbelow(True)
+    left.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False)
+    right.hist(null_distribution, bins="auto", color="0.75", label="by chance")
+    right.axvline(figures["statistic"], color=OKABE_ITO[5], linewidth=2, label=f"found: p = {figures['pvalue']:.2g}")
+    right.set_xlabel("squared MMD")
+    right.set_ylabel("random divisions")
+    right.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False)
+    if len(items) < len(figures["items"]):
+        left.set_title(f"the {len(items)} of {len(figures['items'])} items that differ most", fontsize="small")
+    return figure
+
+
+def _at_least_two(text):
+    return max(positive(text), 2)

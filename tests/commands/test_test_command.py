@@ -1,0 +1,118 @@
+"""`skrank test`: the test of two files, where they differ, and what is refused."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from skrank.__main__ import main
+from skrank.datasets import dump_preflib, make_rankings
+from skrank.stats import kemeny_consensus, mmd_test
+
+NAMES = list("abcde")
+CENTER = [4, 3, 2, 1, 0]
+
+
+def write(path, X, names=NAMES, weights=None):
+    header = [*names, *([] if weights is None else ["n"])]
+    rows = np.asarray(X).tolist() if weights is None else np.column_stack([X, weights]).tolist()
+    lines = [",".join("" if value != value else f"{value:g}" for value in row) for row in rows]
+    path.write_text("\n".join([",".join(header), *lines]) + "\n", encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def samples():
+    X = make_rankings(80, 5, phi=0.7, center=range(5), random_state=0)
+    Y = make_rankings(60, 5, phi=0.7, center=CENTER, random_state=1)
+    return X, Y
+
+
+def run(capsys, *arguments):
+    code = main(["test", *arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_it_is_the_mmd_test_of_the_two_files(tmp_path, capsys, samples):
+    X, Y = samples
+    files = write(tmp_path / "x.csv", X), write(tmp_path / "y.csv", Y)
+    code, text, error = run(capsys, *files, "--json", "--permutations", "199")
+    assert (code, error) == (0, "")
+    figures = json.loads(text)
+    expected = mmd_test(X, Y, n_permutations=199, random_state=0)
+    assert figures["statistic"] == pytest.approx(expected.statistic, rel=1e-12)
+    assert figures["pvalue"] == expected.pvalue == 0.005
+    assert figures["nu"] == expected.kernel.nu
+    assert [one["n_rankings"] for one in figures["samples"]] == [80, 60]
+    orders = [np.array(NAMES)[kemeny_consensus(Z).ordering].tolist() for Z in (X, Y)]
+    assert [one["consensus"] for one in figures["samples"]] == orders
+    # Net wins of item a in X: 4 less twice its place.
+    a = next(one for one in figures["items"] if one["item"] == "a")
+    wins = [4 - 2 * Z[:, 0] for Z in (X, Y)]
+    assert a["net_wins"] == pytest.approx([one.mean() for one in wins])
+    error = np.sqrt(sum(one.var(ddof=1) / len(one) for one in wins))
+    assert a["standard_error"] == pytest.approx(error)
+    assert a["z"] == pytest.approx((wins[1].mean() - wins[0].mean()) / error)
+    assert abs(figures["items"][0]["z"]) == max(abs(one["z"]) for one in figures["items"])
+
+
+def test_the_text_says_whether_they_differ(tmp_path, capsys, samples):
+    X, Y = samples
+    x, y = write(tmp_path / "x.csv", X), write(tmp_path / "y.csv", Y)
+    text = run(capsys, x, y)[1]
+    pvalue = mmd_test(X, Y, random_state=0).pvalue
+    assert pvalue < 0.01
+    assert f"The two sets of rankings differ (p = {pvalue:.2g})." in text
+    assert re.search(r"^[ae] +[15] +[15] +[+-]\d\.\d\d", text, re.MULTILINE)
+    assert max(map(len, text.splitlines())) <= 104 + len(x)
+    same = write(tmp_path / "same.csv", make_rankings(70, 5, phi=0.7, center=range(5), random_state=5))
+    assert "Nothing says that the two sets of rankings differ" in run(capsys, x, same)[1]
+
+
+def test_columns_may_be_in_another_order_and_counts_are_rankings(tmp_path, capsys, samples):
+    X, Y = samples
+    x = write(tmp_path / "x.csv", X)
+    expected = run(capsys, x, write(tmp_path / "y.csv", Y), "--json")[1]
+    order = [3, 1, 0, 4, 2]
+    turned = write(tmp_path / "turned.csv", Y[:, order], [NAMES[item] for item in order])
+    assert json.loads(run(capsys, x, turned, "--json")[1])["statistic"] == json.loads(expected)["statistic"]
+    distinct, counts = np.unique(Y, axis=0, return_counts=True)
+    dump_preflib(tmp_path / "y.soc", distinct, sample_weight=counts, item_names=NAMES)
+    counted = json.loads(run(capsys, x, str(tmp_path / "y.soc"), "--json")[1])
+    assert counted["statistic"] == pytest.approx(json.loads(expected)["statistic"], rel=1e-9)
+    assert counted["samples"][1]["n_rankings"] == 60
+
+
+def test_many_rankings_are_sampled(tmp_path, capsys, samples):
+    X, Y = samples
+    weights = np.full(80, 50)
+    files = write(tmp_path / "x.csv", X, weights=weights), write(tmp_path / "y.csv", Y, weights=np.ones(60))
+    code, text, _ = run(capsys, *files, "--weight", "n", "--sample", "100")
+    assert code == 0
+    assert "4000 rankings, 100 of them tested" in text
+    assert "60 rankings\n" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("a,b,c,d,x\n0,1,2,3,4\n1,0,2,3,4\n", [], "'e' is in x.csv only and 'x' is in y.csv only"),
+        ("a,b,c,d,e\n0,1,2,3,4\n", [], "y.csv has one ranking"),
+        ("a,b,c,d,e,n\n0,1,2,3,4,1.5\n1,0,2,3,4,1\n", ["--weight", "n"], "a weight is 1.5"),
+    ],
+)
+def test_files_that_do_not_go_together(tmp_path, capsys, samples, text, options, message, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "x.csv", samples[0], weights=np.ones(80) if options else None)
+    (tmp_path / "y.csv").write_text(text)
+    code, out, error = run(capsys, "x.csv", "y.csv", *options)
+    assert (code, out, error.count("\n")) == (2, "", 1)
+    assert message in error
+
+
+def test_standard_input_twice(capsys):
+    code, _, error = run(capsys, "-", "-")
+    assert code == 2
+    assert "one of the two files only" in error
