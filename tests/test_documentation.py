@@ -1,4 +1,4 @@
-"""The README and the pages of doc/: their code runs and gives what they say, and the reference is complete."""
+"""The README, CONTRIBUTING and the pages of doc/: their code runs and gives what they say, and the reference is complete."""
 
 import ast
 import doctest
@@ -14,6 +14,7 @@ import skrank
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 PAGES = sorted(
     page
     for page in (ROOT / "doc").rglob("*.rst")
@@ -41,7 +42,7 @@ def _python(page):
     return "\n".join(FENCE.findall(text)) if page.suffix == ".md" else text
 
 
-@pytest.mark.parametrize("page", [README, *PAGES], ids=_page_name)
+@pytest.mark.parametrize("page", [README, CONTRIBUTING, *PAGES], ids=_page_name)
 def test_code_gives_what_the_page_says(page):
     test = doctest.DocTestParser().get_doctest(_python(page), {}, _page_name(page), str(page), 0)
     report = []
