@@ -27,13 +27,15 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     Parameters
     ----------
     n_components : int, default=512
-        Number of features. The root mean square error of a kernel value is below
-        ``1 / sqrt(n_components)``.
+        Number of features. The root mean square error of a kernel value of two distinct rankings is below
+        ``1 / sqrt(n_components)``; for equal partial rankings a bias comes on top, see `n_samples`.
     nu : float or "median", default="median"
         Kernel is exp(-nu d), d the Kendall distance. "median" is the inverse of the median (expected) distance over all
         pairs of training rankings, or of 2000 of them drawn at random.
     n_samples : int, default=10
-        Samples of each partial ranking; full rankings need and take one.
+        Samples of each partial ranking; full rankings need and take one. Equal partial rankings share theirs, so their
+        kernel value K is too large by about ``(1 - K) / n_samples``, however many features there are: for short lists
+        that many rows repeat, more samples pay before more features do.
     method : {"antithetic", "monte_carlo"}, default="antithetic"
         Samples in pairs of mirror images, or independent ones.
     dtype : dtype, default=numpy.float32
