@@ -217,14 +217,14 @@ def _warn_about(info, n_triplets, n_coordinates, max_iter):
             f"{len(unseen)} items occur in no triplet, such as item {unseen[0]}: their coordinates are arbitrary. Ask "
             "about them, or leave them out.",
             InsufficientDataWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     if n_triplets < n_coordinates:
         warnings.warn(
             f"{n_triplets} answers are fewer than the {n_coordinates} coordinates to be found, so that the embedding "
             "follows their noise. Ask more questions, lower n_components or set alpha.",
             InsufficientDataWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     if not (info["converged"] or info["stopped"]):
         warnings.warn(
@@ -232,7 +232,7 @@ def _warn_about(info, n_triplets, n_coordinates, max_iter):
             f"{info['step']:.2g} standard errors. Increase max_iter, tol or alpha. If the answers have no noise, an "
             "embedding that reproduces them all can grow without end: then its order is meaningful, its scale is not.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
