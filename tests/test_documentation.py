@@ -1,16 +1,18 @@
-"""The README, CONTRIBUTING and the pages of doc/: their code runs and gives what they say, and the reference is complete."""
+"""The README, CONTRIBUTING and doc/: their code runs and gives what they say, and the reference is complete."""
 
 import ast
 import doctest
 import importlib
 import pkgutil
 import re
+import shlex
 import textwrap
 from pathlib import Path
 
 import pytest
 
 import skrank
+from skrank.__main__ import _parser
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -64,6 +66,14 @@ def test_readme_has_examples():
 def test_two_commands_open_the_readme():
     commands = re.findall(r"^```\n(pip install .*)\n```$", README.read_text(encoding="utf-8"), re.MULTILINE)
     assert commands == ["pip install . && python -m skrank", 'pip install ".[test]" && pytest']
+
+
+@pytest.mark.parametrize("page", [README, *PAGES], ids=_page_name)
+def test_commands_exist(page):
+    parser = _parser("python -m skrank")
+    for line in re.findall(r"^(?:   \$ )?python -m skrank ?(.*)$", page.read_text(encoding="utf-8"), re.MULTILINE):
+        if not line.startswith(("--help", "report --help")):
+            parser.parse_args(shlex.split(line))
 
 
 def test_files_that_the_readme_links_to_exist():

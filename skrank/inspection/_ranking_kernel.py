@@ -231,7 +231,8 @@ class RankingKernelDisplay:
 
         Parameters
         ----------
-        estimator : fitted PartialRankingKernel
+        estimator : PartialRankingKernel
+            Fitted.
         X : array-like of shape (n_samples, n_items)
             Rank matrix of the rankings to show, which need not be those of the fit.
         **options : dict
