@@ -135,10 +135,10 @@ def check_weights(sample_weight, X):
     Beyond such sums products of weights overflow, and a weight of 1 is lost to rounding.
     """
     refuse_masked(sample_weight, "sample_weight")
-    if np.ndim(sample_weight) == 1:
-        weights = np.asarray(sample_weight)
-        wrong = ~np.isfinite(weights) | (weights < 0) if weights.dtype.kind == "f" else weights < 0
-        if weights.dtype.kind in "fi" and wrong.any():
+    weights = np.asarray(sample_weight)
+    if weights.ndim == 1 and weights.dtype.kind in "fi":
+        wrong = ~np.isfinite(weights) | (weights < 0)
+        if wrong.any():
             row = int(np.argmax(wrong))
             raise ValueError(
                 f"sample_weight[{row}] is {weights[row]}: weights must be finite numbers, not negative. A ranking that "

@@ -15,7 +15,7 @@ from skrank._rankings import aggregate, check_rankings, check_weights
 from skrank.mixture._description import description_length
 from skrank.mixture._diagnostics import n_samples_required, problems
 from skrank.mixture._expectation_maximization import Mixture, expectation
-from skrank.mixture._fit import fit_auto, fit_fixed
+from skrank.mixture._fit import fit_auto, fit_fixed, n_tasks_at_most
 from skrank.mixture._goodness_of_fit import goodness_of_fit, sample_mixture
 from skrank.mixture._pair_signs import PairSigns
 from skrank.mixture._peel import SearchOptions, subsample
@@ -50,6 +50,10 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
     @abstractmethod
     def _fit_data(self, data, rng, options, progress):
         """Fit the weighted table of distinct rankings: a `Fit` and the (part of the) data it was searched on."""
+
+    @abstractmethod
+    def _starts(self, data):
+        """What `_fit_data` starts from, each as often as it does."""
 
     def _search(self, data, inits, rng, options, progress, n_init=1, with_polish=True):
         """Fit from the given starts; see `fit_fixed` and `fit_auto`."""
@@ -109,7 +113,8 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
             )
         rng = self._generator()
         options = self._search_options()
-        context = self._init_callback_context(max_subtasks=None)
+        n_tasks = n_tasks_at_most(self.n_components, self.max_components, data.n_rows, self._starts(data))
+        context = self._init_callback_context(max_subtasks=n_tasks)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
 
         def progress(task):

@@ -1,13 +1,15 @@
 """Fitting a mixture by the plan of Theorem 1.1: starts, polish and exchange on a subsample, a last polish on all."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import gammaln
 from sklearn.cluster import KMeans
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from skrank.mixture._description import description_length, ranked
+from skrank.mixture._description import description_length, preference_key, ranked
 from skrank.mixture._expectation_maximization import Mixture, em, maximization, one_component
 from skrank.mixture._flips import polish, polish_large
 from skrank.mixture._growth import exchange, grow
@@ -104,13 +106,13 @@ def _told_to_stop(progress, task):
 
 def fit_runs(data, inits, n_components, rng, options, n_init=1, with_polish=True, n_jobs=None, progress=None):
     """All starts, independently; the shortest description wins, or without polish the likelihood."""
-    starts = _starts(inits, n_init)
-    seeds = rng.integers(2**63, size=len(starts))
-    if len(starts) == 1:
-        return fit_run(data, starts[0], n_components, seeds[0], options, with_polish, progress)
+    inits = starts(inits, n_init)
+    seeds = rng.integers(2**63, size=len(inits))
+    if len(inits) == 1:
+        return fit_run(data, inits[0], n_components, seeds[0], options, with_polish, progress)
     tasks = (
         delayed(fit_run)(data, init, n_components, seed, options, with_polish)
-        for init, seed in zip(starts, seeds, strict=True)
+        for init, seed in zip(inits, seeds, strict=True)
     )
     runs = _run_all(tasks, n_jobs, progress)
     if with_polish:
@@ -121,8 +123,8 @@ def fit_runs(data, inits, n_components, rng, options, n_init=1, with_polish=True
     return Fit(best, chosen.path or next((run.path for run in runs if run.path), []))
 
 
-def _starts(inits, n_init):
-    # Given centers are no random start: once is enough.
+def starts(inits, n_init):
+    """The starts, each `n_init` times, but centers that are given once: they are no random start."""
     return [init for init in inits for _ in range(n_init if isinstance(init, str) else 1)]
 
 
@@ -135,6 +137,16 @@ def _run_all(tasks, n_jobs, progress):
 
 
 # ---------------------------------------------------------------- whole fits
+def n_tasks_at_most(n_components, max_components, n_rows, inits):
+    """How often a fit from these starts tells of its progress, at most: automatic ones may stop growing before."""
+    if n_components == "auto":
+        return max(min(max_components, n_rows) - 1, 0)
+    if len(inits) > 1:
+        return len(inits) + 1
+    peeled = n_components - 1 if isinstance(inits[0], str) and inits[0] == "peel" else 0
+    return peeled + 2  # the exchange and the polish
+
+
 def fit_fixed(data, n_components, inits, rng, options, *, n_init, with_polish, max_rows, n_jobs=None, progress=None):
     """A mixture of a given number of components, searched on at most `max_rows` rankings and polished on all.
 
@@ -157,19 +169,34 @@ def fit_fixed(data, n_components, inits, rng, options, *, n_init, with_polish, m
 def fit_auto(
     data, max_components, criterion, inits, rng, options, *, n_init, with_polish, max_rows, n_jobs=None, progress=None
 ):
-    """Grow the mixture for as long as the criterion asks for one component more; see `fit_fixed`."""
+    """Grow the mixture for as long as the criterion asks for one component more; see `fit_fixed`.
+
+    Where one more shortens the description by far, the exchange of components can wait: it comes before any decision
+    that it could change, and last.
+    """
     search = subsample(data, max_rows, rng)
-    mixture = one_component(search)
+    options = replace(options, with_exchange=options.with_exchange and with_polish)
+    mixture, is_settled = one_component(search), True
     fitted = polished_on_all(data, search, mixture, options)
     path = [path_entry(data, fitted)]
+
+    def settle():
+        exchanged = _exchanged(search, mixture, rng, options)
+        on_all = fitted if exchanged is mixture else polished_on_all(data, search, exchanged, options)
+        path[-1] = path_entry(data, on_all)
+        return exchanged, on_all
+
     while mixture.n_components < min(max_components, search.n_rows) and not _told_to_stop(progress, "component"):
-        starts = _starts(inits, n_init)
-        seeds = rng.integers(2**63, size=len(starts))
-        tasks = (
-            delayed(_larger)(search, mixture, init, seed, options, with_polish)
-            for init, seed in zip(starts, seeds, strict=True)
-        )
-        larger = ranked(search, _run_all(tasks, n_jobs, None), options.least_weight(search))[0]
+        larger = _larger(search, mixture, inits, rng, options, n_init, with_polish, n_jobs)
+        is_clear = _clearly_shorter(search, mixture, larger, options)
+        if not is_clear:
+            if not is_settled:
+                before = mixture
+                mixture, fitted = settle()
+                if mixture is not before:
+                    larger = _larger(search, mixture, inits, rng, options, n_init, with_polish, n_jobs)
+            larger = _exchanged(search, larger, rng, options)
+        is_settled = True
         larger_fitted = polished_on_all(data, search, larger, options)
         path.append(path_entry(data, larger_fitted))
         if criterion == "mdl":
@@ -178,20 +205,45 @@ def fit_auto(
             accepted = prefers_larger(search, mixture, larger, rng, options, criterion)
         if not accepted:
             break
-        mixture, fitted = larger, larger_fitted
+        mixture, fitted, is_settled = larger, larger_fitted, not is_clear
+    if not is_settled:
+        mixture, fitted = settle()
     return Fit(fitted, path), search
 
 
-def _larger(data, mixture, init, seed, options, with_polish):
-    """A mixture of one component more: peeled from this one, or from another start."""
+def _larger(data, mixture, inits, rng, options, n_init, with_polish, n_jobs):
+    """A mixture of one component more, not exchanged: grown from this one or from other starts, the best."""
+    inits = starts(inits, n_init)
+    seeds = rng.integers(2**63, size=len(inits))
+    tasks = (
+        delayed(_larger_from)(data, mixture, init, seed, options, with_polish)
+        for init, seed in zip(inits, seeds, strict=True)
+    )
+    return ranked(data, _run_all(tasks, n_jobs, None), options.least_weight(data))[0]
+
+
+def _larger_from(data, mixture, init, seed, options, with_polish):
     if not (isinstance(init, str) and init == "peel"):
+        options = replace(options, with_exchange=False)
         return fit_run(data, init, mixture.n_components + 1, seed, options, with_polish).mixture
     rng = np.random.default_rng(seed)
     with threadpool_limits(1):
         if not with_polish:
             return em(data, additions(data, mixture, rng, options)[0], options.max_iter, options.tol)
-        larger = polish(data, grow(data, mixture, rng, options)[0], options.max_iter, options.tol)
-        return exchange(data, larger, rng, options)
+        return polish(data, grow(data, mixture, rng, options)[0], options.max_iter, options.tol)
+
+
+def _clearly_shorter(data, mixture, larger, options):
+    """Whether the larger mixture shortens the description by more than the longest code of a center."""
+    least_weight = options.least_weight(data)
+    heavy, negative_length = preference_key(data, mixture, least_weight)
+    margin = gammaln(data.n_items + 1)
+    return preference_key(data, larger, least_weight) > (heavy, negative_length + margin)
+
+
+def _exchanged(data, mixture, rng, options):
+    with threadpool_limits(1):
+        return exchange(data, mixture, rng, options)
 
 
 def polished_on_all(data, search, mixture, options):

@@ -7,6 +7,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skrank._rankings import check_rankings
 from skrank.mixture._base import BaseMallowsMixture
+from skrank.mixture._fit import starts
 
 INITS = ("peel", "kmeans", "random")
 
@@ -159,8 +160,14 @@ class MallowsMixture(BaseMallowsMixture):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    def _inits(self, data):
+        return _checked_inits(self.init, self.n_components, data.n_items)
+
+    def _starts(self, data):
+        return starts(self._inits(data), self.n_init)
+
     def _fit_data(self, data, rng, options, progress):
-        inits = _checked_inits(self.init, self.n_components, data.n_items)
+        inits = self._inits(data)
         return self._search(data, inits, rng, options, progress, self.n_init, self.polish)
 
 

@@ -175,9 +175,11 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
     def _search_options(self):
         return replace(super()._search_options(), with_exchange=self.exchange)
 
+    def _starts(self, data):
+        return [partial(separated_start, options=self._search_options(), max_prefix=self.max_prefix)]
+
     def _fit_data(self, data, rng, options, progress):
-        inits = [partial(separated_start, options=options, max_prefix=self.max_prefix)]
-        return self._search(data, inits, rng, options, progress)
+        return self._search(data, self._starts(data), rng, options, progress)
 
     def _set_mixture(self, data, mixture):
         super()._set_mixture(data, mixture)

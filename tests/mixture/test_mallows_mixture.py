@@ -401,3 +401,39 @@ def test_progress(two_groups, parameters, capsys):
     watched = fit_silently(MallowsMixture(**parameters, random_state=0).set_callbacks(ProgressBar()), X)
     assert watched.lower_bound_ == plain.lower_bound_
     assert "MallowsMixture" in capsys.readouterr().out
+
+
+class Counter:
+    """A callback that counts the tasks of a fit beside those that were announced."""
+
+    def setup(self, estimator, context):
+        self.ended = 0
+
+    def on_fit_task_begin(self, estimator, context):
+        if context.parent is None:
+            self.announced = context.max_subtasks
+
+    def on_fit_task_end(self, estimator, context):
+        self.ended += context.parent is not None
+
+    def teardown(self, estimator, context):
+        pass
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"n_components": 3},
+        {"n_components": 1},
+        {"n_components": 2, "init": "kmeans"},
+        {"n_components": 2, "init": ("peel", "random"), "n_init": 2},
+        {"n_components": 2, "polish": False, "n_init": 3},
+        {"n_components": "auto", "max_components": 2},
+        {"n_components": "auto", "max_components": 1},
+    ],
+)
+def test_a_bar_has_a_length_that_the_fit_fills(two_groups, parameters):
+    X, _ = two_groups
+    counter = Counter()
+    fit_silently(MallowsMixture(**parameters, random_state=0).set_callbacks(counter), X)
+    assert counter.ended == counter.announced
