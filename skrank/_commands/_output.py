@@ -70,7 +70,7 @@ def check_plot(path):
     try:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError:
-        raise ValueError('--plot needs matplotlib: pip install "skrank[plot]".') from None
+        raise ValueError("--plot needs matplotlib: pip install matplotlib") from None
     ending = os.path.splitext(path)[1].removeprefix(".").lower()
     formats = FigureCanvasBase.get_supported_filetypes()
     if ending not in formats:
