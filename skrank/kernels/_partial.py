@@ -1,11 +1,14 @@
 """Kernels and distances between partial rankings, as a transformer in front of scikit-learn's kernel methods."""
 
+import contextlib
+from functools import partial
 from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin
 from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Product, Sum
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -13,6 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from skrank._callbacks import track
 from skrank._rankings import MISSING, aggregate, check_rankings, has_missing, row_blocks, rows_with_ties
 from skrank.kernels._base import RankingKernel
 from skrank.kernels._diffusion import DiffusionKernel
@@ -37,11 +41,13 @@ KERNEL_NAMES = (
 )
 EVERYTHING = frozenset({"ties", "missing"})
 BLOCK_ROWS = 128
+# Blocks of a closed form that tells callbacks of its progress.
+TRACKED_BLOCKS = 16
 # Squared distances below this share of the norms are rounding: those of equal rankings.
 ROUNDING = 1e-12
 
 
-class PartialRankingKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Kernel matrix, or distance matrix, between partial rankings and the training rankings.
 
     Put it in a pipeline in front of any estimator of scikit-learn that takes a precomputed kernel or distance matrix.
@@ -192,6 +198,7 @@ class PartialRankingKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Keep the training rankings and settle kernel and method.
 
@@ -206,9 +213,12 @@ class PartialRankingKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         -------
         self : object
         """
-        self._fit(X)
+        context = self._begin("fit", X, y)
+        self._fit(X, context)
+        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
         return self
 
+    @_fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X, y=None, **fit_params):
         """Fit, and the matrix between the training rankings.
 
@@ -226,8 +236,11 @@ class PartialRankingKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         matrix : ndarray of shape (n_samples, n_samples), float64
             Symmetric.
         """
-        self._fit(X)
-        return self._matrix(self._training)
+        context = self._begin("fit_transform", X, y, n_stages=1)
+        self._fit(X, context)
+        matrix = self._matrix(self._training, self._tracking(context, "kernel matrix"))
+        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
+        return matrix
 
     def transform(self, X):
         """The matrix between rankings and the training rankings.
@@ -247,32 +260,51 @@ class PartialRankingKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             check_exact(ranks, exact_on(self.kernel_), "X")
         return self._matrix(self._represent(ranks))
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def _fit(self, X):
+    def _begin(self, name, X, y, n_stages=0):
+        """The context of a fit that tells callbacks of so many stages, and of the median distance if it takes that."""
+        context = self._init_callback_context(name, max_subtasks=n_stages + self._needs_median())
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        return context
+
+    def _tracking(self, context, name):
+        """What tells callbacks of the blocks of a stage; None if there are none."""
+        return partial(track, self, context, name) if getattr(self, "_skl_callbacks", None) else None
+
+    def _needs_median(self):
+        return self.nu == "median" and isinstance(self.kernel, str) and "nu" in named_kernel(self.kernel).get_params()
+
+    def _fit(self, X, context):
         ranks = check_rankings(X, estimator=self)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         kernel = named_kernel(self.kernel) if isinstance(self.kernel, str) else self.kernel
         check_kernel(kernel)
         self.method_ = choose_method(kernel, ranks, self.method, self.prior)
-        self.kernel_ = self._scale(kernel, ranks)
+        self.kernel_ = self._scale(kernel, ranks, self._tracking(context, "median distance"))
         self.nu_ = getattr(self.kernel_, "nu", None)
         self._training = self._represent(ranks)
         self._n_features_out = len(ranks)
 
-    def _scale(self, kernel, ranks):
-        if not (isinstance(self.kernel, str) and "nu" in kernel.get_params()):
-            return kernel
-        if self.nu != "median":
+    def _scale(self, kernel, ranks, tracking):
+        if self._needs_median():
+            return kernel.set_params(nu=nu_from_median(ranks, self._distances_of(kernel, tracking)))
+        if isinstance(self.kernel, str) and "nu" in kernel.get_params():
             return kernel.set_params(nu=float(self.nu))
-        return kernel.set_params(nu=nu_from_median(ranks, self._distances_of(kernel)))
+        return kernel
 
-    def _distances_of(self, kernel):
-        if kernel._metric == "kendall":
-            return expected_kendall_distances
+    def _distances_of(self, kernel, tracking):
+        """Function of rankings that gives their distances, over which the median is taken."""
         distance = _Distance(kernel._metric, kernel._metric_params)
-        if self.method_ == "exact":
-            return distance._pairwise
-        return lambda ranks: pair_means(distance, self._samples_for(distance, ranks), n_jobs=self.n_jobs)
+        if kernel._metric == "kendall":
+            at_once = expected_kendall_distances
+        elif self.method_ == "exact":
+            at_once = distance._pairwise
+        else:
+            return lambda ranks: pair_means(
+                distance, self._samples_for(distance, ranks), n_jobs=self.n_jobs, track=tracking
+            )
+        if tracking is None:
+            return at_once
+        return lambda ranks: list(tracking(map(at_once, [ranks]), 1))[0]
 
     def _samples_for(self, kernel, ranks):
         sampled = MarginalizedKernel(
@@ -289,13 +321,12 @@ class PartialRankingKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             return Represented(distinct, inverse)
         return Represented(self._samples_for(self.kernel_, distinct), inverse)
 
-    def _matrix(self, represented):
+    def _matrix(self, represented, tracking=None):
         training = self._training
         exact = self.method_ == "exact"
         gram = exact_gram if exact else pair_means
-        matrix = gram(
-            self.kernel_, represented.content, None if represented is training else training.content, n_jobs=self.n_jobs
-        )
+        other = None if represented is training else training.content
+        matrix = gram(self.kernel_, represented.content, other, n_jobs=self.n_jobs, track=tracking)
         if self.normalize or self.output == "distance":
             diagonal = (
                 diagonal_evaluator(self.kernel_) if exact else lambda samples: own_pair_means(self.kernel_, samples)
@@ -418,21 +449,25 @@ def choose_method(kernel, ranks, method, prior):
 
 
 # ---------------------------------------------------------------- matrices
-def exact_gram(kernel, ranks, other=None, *, n_jobs=None):
-    """Gram matrix of densified rankings by closed forms, blocks of rows by joblib workers."""
+def exact_gram(kernel, ranks, other=None, *, n_jobs=None, track=None):
+    """Gram matrix of densified rankings by closed forms, blocks of rows by joblib workers.
+
+    ``track(blocks, n_blocks)``, if given, iterates over the blocks as they are computed, and may tell of it.
+    """
     evaluate = evaluator(kernel)
     n_workers = effective_n_jobs(n_jobs)
-    if n_workers == 1:
+    if n_workers == 1 and track is None:
         return evaluate(ranks, other)
     symmetric = other is None
     matrix = np.empty((len(ranks), len(ranks if symmetric else other)))
     # Several blocks for each worker even out the rows of a triangle.
-    even = max(-(-len(ranks) // (4 * n_workers)), 1)
+    even = max(-(-len(ranks) // max(4 * n_workers, 0 if track is None else TRACKED_BLOCKS)), 1)
     blocks = list(row_blocks(len(ranks), 8 * matrix.shape[1] * 2 * n_workers, max_rows=even))
     # Whole arrays and slices: a cluster is sent each array once.
     tasks = (delayed(_exact_rows)(evaluate, ranks, rows, other) for rows in blocks)
-    with threadpool_limits(1, "blas"):
-        for rows, values in zip(blocks, Parallel(n_jobs, prefer="threads", return_as="generator")(tasks), strict=True):
+    with threadpool_limits(1, "blas") if n_workers > 1 else contextlib.nullcontext():
+        computed = Parallel(n_jobs, prefer="threads", return_as="generator")(tasks)
+        for rows, values in zip(blocks, computed if track is None else track(computed, len(blocks)), strict=True):
             if symmetric:
                 matrix[rows, rows.start :] = values
                 matrix[rows.start :, rows] = values.T

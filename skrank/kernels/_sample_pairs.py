@@ -109,7 +109,7 @@ def word_distances(words, other_words):
 
 
 # ---------------------------------------------------------------- all pairs of rankings
-def pair_means(kernel, samples, other=None, *, n_jobs=None):
+def pair_means(kernel, samples, other=None, *, n_jobs=None, track=None):
     """Mean kernel value over all sample pairs, for all pairs of rankings.
 
     Parameters
@@ -120,12 +120,14 @@ def pair_means(kernel, samples, other=None, *, n_jobs=None):
         Of n_rankings and n_other rankings; other None means `samples`, and the result is then exactly symmetric.
     n_jobs : int, default=None
         Number of joblib workers that take blocks of rows.
+    track : callable, default=None
+        ``track(blocks, n_blocks)`` iterates over the blocks as they are computed, and may tell of it.
 
     Returns
     -------
     means : ndarray of shape (n_rankings, n_other), float64
     """
-    return _all_pairs(kernel, samples, other, n_jobs, gradient=False)[0]
+    return _all_pairs(kernel, samples, other, n_jobs, gradient=False, track=track)[0]
 
 
 def pair_means_and_gradient(kernel, samples, *, n_jobs=None):
@@ -135,7 +137,7 @@ def pair_means_and_gradient(kernel, samples, *, n_jobs=None):
     return means, np.stack(gradient, axis=-1) if gradient else np.empty(shape)
 
 
-def _all_pairs(kernel, samples, other, n_jobs, gradient):
+def _all_pairs(kernel, samples, other, n_jobs, gradient, track=None):
     symmetric = other is None
     other = samples if symmetric else other
     n_rankings, n_other = len(samples.positions), len(other.positions)
@@ -150,6 +152,8 @@ def _all_pairs(kernel, samples, other, n_jobs, gradient):
     one_thread = effective_n_jobs(n_jobs) > 1
     with threadpool_limits(1, "blas") if one_thread else contextlib.nullcontext():
         computed = Parallel(n_jobs, prefer="threads", return_as="generator")(tasks)
+        if track is not None:
+            computed = track(computed, len(blocks))
         for rows, values in zip(blocks, computed, strict=True):
             if symmetric:
                 results[:, rows, rows.start :] = values
