@@ -130,28 +130,19 @@ def _insert(orderings, source, target):
     return np.take_along_axis(orderings, origin, axis=1)
 
 
-def transitive_orderings(preferences):
-    """Orderings by majorities won less majorities lost, and whether none of those orders a pair against its majority.
-
-    Such an ordering is a Kemeny ordering. Many rankings of a single group mostly have one.
-
-    Returns
-    -------
-    orderings : ndarray of shape (M, n_items)
-    agrees : ndarray of shape (M,), bool
-    """
-    orderings = np.argsort(-np.sign(preferences).sum(axis=2), axis=1, kind="stable")
-    return orderings, _agrees(preferences, orderings)
-
-
-def _agrees(preferences, orderings):
-    return (np.triu(permuted(preferences, orderings)) >= 0).all(axis=(1, 2))
+def agrees(pair_sums, orderings):
+    """Whether no pair is ordered against its majority, shape (M,): such an ordering is a Kemeny ordering."""
+    places = np.argsort(orderings, axis=1)
+    i, j = pair_indices(orderings.shape[1])
+    return (np.where(places[:, i] < places[:, j], pair_sums, -pair_sums) >= 0).all(axis=1)
 
 
 def local_kemeny(pair_sums, starts=None):
     """Weighted Kemeny orderings of a batch of problems: exact where the majorities are transitive, else searched.
 
-    The search is by insertions, from Borda's orderings and from `starts`.
+    A start that agrees with all majorities is the answer, and so is the ordering by majorities won less majorities
+    lost. The rankings of a single group mostly have one. The other problems are searched by insertions, from Borda's
+    orderings and from the starts.
 
     Parameters
     ----------
@@ -166,15 +157,19 @@ def local_kemeny(pair_sums, starts=None):
     values : ndarray of shape (M,)
         Sum of the pair sums in the ordering's direction; the disagreements are (sum of absolute signs - value) / 2.
     """
-    preferences = preferences_from_pair_sums(pair_sums)
-    orderings, agrees = transitive_orderings(preferences)
     values = np.abs(pair_sums).sum(axis=1)
+    rest = np.arange(len(pair_sums))
     if starts is not None:
-        kept = agrees & _agrees(preferences, starts)
-        orderings[kept] = starts[kept]
-    rest = np.flatnonzero(~agrees)
-    if len(rest):
-        preferences = preferences[rest]
+        rest = np.flatnonzero(~agrees(pair_sums, starts))
+        if not len(rest):
+            return starts, values
+    preferences = preferences_from_pair_sums(pair_sums[rest])
+    by_majorities = np.argsort(-np.sign(preferences).sum(axis=2), axis=1, kind="stable")
+    orderings = by_majorities if starts is None else starts.copy()
+    orderings[rest] = by_majorities
+    searched = ~agrees(pair_sums[rest], by_majorities)
+    if searched.any():
+        rest, preferences = rest[searched], preferences[searched]
         found, found_values = insertion_search(preferences, borda_orderings(preferences))
         if starts is not None:
             near, near_values = insertion_search(preferences, starts[rest])
