@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._fitting import all_or_nothing
 from skrank._rankings import check_rankings
 from skrank.kernel_approximation._parity import draw_pair_sets, odd_counts, rows_at_a_time
 from skrank.kernels._median_heuristic import nu_from_median
@@ -140,6 +141,7 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X, y=None):
         """Draw the sets of pairs.
 

@@ -1,9 +1,9 @@
 """The median heuristic: a kernel's scale from the distances in the data."""
 
-import warnings
 
 import numpy as np
 
+from skrank._fitting import warn_caller
 from skrank._rankings import aggregate
 from skrank.metrics._pair_products import sign_products
 
@@ -37,12 +37,11 @@ def nu_from_median(ranks, distances=expected_kendall_distances):
     median = _weighted_median(values[upper], pairs[upper])
     if median > 0:
         return 1 / median
-    warnings.warn(
+    warn_caller(
         "The median distance between the rankings is 0"
         + (" (there is no pair of them)" if len(ranks) < 2 else "")
         + ": nu='median' is undefined, nu=1 is used. Give nu as a number.",
         UserWarning,
-        stacklevel=3,
     )
     return 1.0
 

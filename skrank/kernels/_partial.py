@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from skrank._callbacks import track
+from skrank._fitting import all_or_nothing
 from skrank._rankings import MISSING, aggregate, check_rankings, has_missing, row_blocks, rows_with_ties
 from skrank.kernels._base import RankingKernel
 from skrank.kernels._diffusion import DiffusionKernel
@@ -199,6 +200,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
         self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X, y=None):
         """Keep the training rankings and settle kernel and method.
 
@@ -219,6 +221,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit_transform(self, X, y=None, **fit_params):
         """Fit, and the matrix between the training rankings.
 

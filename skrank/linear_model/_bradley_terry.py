@@ -1,6 +1,5 @@
 """Bradley-Terry scores from pairwise comparisons."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -16,6 +15,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from skrank._fitting import all_or_nothing, warn_caller
 from skrank._rankings import check_weights
 from skrank.exceptions import InsufficientDataWarning
 from skrank.linear_model._comparison_graph import (
@@ -114,6 +114,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         self.tol = tol
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X, y=None, sample_weight=None):
         """Estimate the scores.
 
@@ -159,10 +160,9 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         self.classes_ = np.array([0, 1])
         self._graph = graph
         if not info["converged"]:
-            warnings.warn(
+            warn_caller(
                 f"BradleyTerry did not converge in {self.n_iter_} iterations. Increase max_iter, tol or alpha.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return self
 
@@ -317,22 +317,20 @@ def _check_connected(graph, items, alpha):
     items = items.tolist()
     if n_components > 1:
         other = items[np.argmax(component != component[0])]
-        warnings.warn(
+        warn_caller(
             f"the comparisons leave the items in {n_components} unconnected sets: {items[0]!r} and {other!r}, for "
             "instance, are in different ones, and their scores cannot be compared. Add comparisons between the sets, "
             "or fit each alone.",
             InsufficientDataWarning,
-            stacklevel=4,
         )
     if n_classes > n_components:
         won, lost = graph.won_and_lost()
         extreme = np.flatnonzero((won == 0) != (lost == 0))
         example = f" ({items[extreme[0]]!r} for instance)" if len(extreme) else ""
-        warnings.warn(
+        warn_caller(
             f"{len(extreme)} items won or lost all their comparisons{example}, and the items fall into {n_classes} "
             "groups of which none has both won and lost against the others: between these the regularisation alone "
             "bounds the differences of scores. Add comparisons, or mind their standard errors.",
             InsufficientDataWarning,
-            stacklevel=4,
         )
     return component

@@ -1,10 +1,9 @@
 """What landmark ordinal embedding refuses, and what it warns of."""
 
-import warnings
-
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from skrank._fitting import warn_caller
 from skrank.exceptions import InsufficientDataWarning
 from skrank.manifold._landmark_fit import RELIABLE_DEGREE
 
@@ -56,7 +55,7 @@ def warn_of_doubts(fit, degree, refine):
     """Warn of each reason not to rely on the embedding, with what to do about it."""
 
     def warn(message, category=InsufficientDataWarning):
-        warnings.warn(message, category, stacklevel=4)
+        warn_caller(message, category)
 
     if degree < RELIABLE_DEGREE and refine != "ste":
         warn(
@@ -84,7 +83,12 @@ def warn_of_doubts(fit, degree, refine):
             f"the answers determine the embedding only to an expected Procrustes error of {fit.expected_error:.2g}: "
             "raise n_comparisons, or lower n_components"
         )
-    if fit.undetermined > _LARGEST_UNDETERMINED and refine != "ste":
+    if fit.n_beyond and refine != "ste":
+        warn(
+            f"{fit.n_beyond} items are farther than all that they were compared with from every landmark, so that they "
+            "may be much farther away than the embedding has them: remove the outliers, or raise n_comparisons"
+        )
+    elif fit.undetermined > _LARGEST_UNDETERMINED and refine != "ste":
         warn(
             f"{fit.undetermined:.0%} of the spread of the embedding is due to items that are farther than all that "
             "they were compared with from most landmarks, so that their distance is not known: remove the outliers, or "

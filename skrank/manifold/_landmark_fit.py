@@ -205,6 +205,8 @@ class LandmarkFit:
     undetermined : float
         Share of the spread of the embedding that is due to items whose distances from most landmarks are known only to
         be larger (or smaller) than those of all items that they were compared with.
+    n_beyond : int
+        Number of items of which this holds for every landmark.
     flatness : float
         Smallest eigenvalue of the landmarks' covariance as a share of the largest, before or after the refinement: how
         well the landmarks span the last axis.
@@ -220,6 +222,7 @@ class LandmarkFit:
     residual: float
     expected_error: float
     undetermined: float
+    n_beyond: int
     flatness: float
     n_iter: int
     converged: bool
@@ -253,6 +256,11 @@ def embed_landmarks(
     # what is only the start of a refinement need not be exact
     scores_tol = tol if refine is None else _COARSE * tol
     ranked = rank_landmarks(oracle, items, landmarks, design, alpha, scores_tol, max_iter, n_jobs, track)
+    if not ranked.scores.any():
+        raise ValueError(
+            "the answers tell no item from another: from each landmark every item was the nearer one as often as the "
+            "farther one. Does the oracle always say that left is nearer, or always right?"
+        )
     W = ranked.scores[landmarks].astype(float)
     np.fill_diagonal(W, 0.0)
     geometry = landmark_geometry(W, n_components)
@@ -283,6 +291,8 @@ def embed_landmarks(
     # an item that is beyond all others for most landmarks could as well be much farther away
     enough = min(n_components + 3, len(landmarks) // 2)
     undetermined = squared_norms[ranked.n_informative < enough].sum() / squared_norms.sum()
+    # and one that is beyond all others for all landmarks anywhere
+    n_beyond = int(np.count_nonzero(ranked.n_informative == 0))
     axes = np.linalg.eigvalsh(np.atleast_2d(np.cov(points[landmarks].T)))
     flatness = min(
         eigenvalues[0] / max(eigenvalues[-1], np.finfo(float).tiny)
@@ -296,6 +306,7 @@ def embed_landmarks(
         # answers without noise determine the coordinates better than the logistic model believes, others less
         expected_error=float(dispersion * variance),
         undetermined=float(undetermined),
+        n_beyond=n_beyond,
         flatness=float(flatness),
         n_iter=n_iter,
         converged=converged,

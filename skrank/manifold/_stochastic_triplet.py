@@ -1,6 +1,5 @@
 """Stochastic triplet embedding: maximum likelihood coordinates from recorded triplet answers."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -14,7 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skrank._triplets import check_triplets
+from skrank._fitting import all_or_nothing, warn_caller
+from skrank._triplets import check_triplets, count_items
 from skrank.exceptions import InsufficientDataWarning
 from skrank.manifold._triplet_loss import TripletLoss
 from skrank.metrics import triplet_accuracy
@@ -112,6 +112,7 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X, y=None):
         """Embed the items of the triplets.
 
@@ -146,7 +147,7 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
         if n_samples is None and not isinstance(init, str):
             n_samples = len(init)
         triplets = check_triplets(validate_data(self, X, dtype="numeric"), y, n_samples=n_samples)
-        n_samples = int(triplets.max()) + 1 if n_samples is None else n_samples
+        n_samples = count_items(triplets) if n_samples is None else n_samples
         if not isinstance(init, str) and init.shape != (n_samples, self.n_components):
             raise ValueError(f"init must have the shape {(n_samples, self.n_components)}, got {init.shape}.")
 
@@ -213,26 +214,23 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
 def _warn_about(info, n_triplets, n_coordinates, max_iter):
     unseen = np.flatnonzero(info["n_answers"] == 0)
     if len(unseen):
-        warnings.warn(
+        warn_caller(
             f"{len(unseen)} items occur in no triplet, such as item {unseen[0]}: their coordinates are arbitrary. Ask "
             "about them, or leave them out.",
             InsufficientDataWarning,
-            stacklevel=4,
         )
     if n_triplets < n_coordinates:
-        warnings.warn(
+        warn_caller(
             f"{n_triplets} answers are fewer than the {n_coordinates} coordinates to be found, so that the embedding "
             "follows their noise. Ask more questions, lower n_components or set alpha.",
             InsufficientDataWarning,
-            stacklevel=4,
         )
     if not (info["converged"] or info["stopped"]):
-        warnings.warn(
+        warn_caller(
             f"StochasticTripletEmbedding did not converge in {max_iter} iterations: the remaining step is "
             f"{info['step']:.2g} standard errors. Increase max_iter, tol or alpha. If the answers have no noise, an "
             "embedding that reproduces them all can grow without end: then its order is meaningful, its scale is not.",
             ConvergenceWarning,
-            stacklevel=4,
         )
 
 
@@ -286,8 +284,14 @@ def fit_triplets(
         )
     else:
         start = np.array(init, float)
-        if np.ptp(start, axis=0).max() == 0:
+        size = np.ptp(start, axis=0).max()
+        if size == 0:
             raise ValueError("all rows of init are equal, which the fit cannot leave: the gradient is zero there.")
+        if not 1e-4 < size < 1e4:
+            raise ValueError(
+                f"the points of init spread over {size:.3g}, but squared distances are in units of the answers' noise, "
+                "so that a few units are usual: rescale init."
+            )
     X, info = _minimize(loss, start - start.mean(axis=0), max_iter, tol, callback)
     return principal_axes(X), {**info, "n_answers": loss.n_answers}
 

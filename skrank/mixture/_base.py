@@ -1,6 +1,5 @@
 """What the mixture estimators share: fitting the weighted table of distinct rankings, prediction, scores, samples."""
 
-import warnings
 from abc import ABCMeta, abstractmethod
 from numbers import Integral, Real
 
@@ -11,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._fitting import all_or_nothing, warn_caller
 from skrank._rankings import aggregate, check_rankings, check_weights
 from skrank.mixture._description import description_length
 from skrank.mixture._diagnostics import n_samples_required, problems
@@ -70,6 +70,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X, y=None, sample_weight=None):
         """Fit the mixture.
 
@@ -126,7 +127,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         self._set_mixture(data, fit.mixture.sorted())
         self.path_ = fit.path
         for category, message in self._problems(data, search, options):
-            warnings.warn(message, category, stacklevel=4)
+            warn_caller(message, category)
         context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
         return self
 

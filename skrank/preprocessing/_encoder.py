@@ -6,6 +6,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skrank._fitting import all_or_nothing
 from skrank._rankings import check_rankings
 from skrank.preprocessing._labels import check_items, distinct_labels, label_table
 from skrank.preprocessing._orderings import UNRANKED, fit_width, order_ranks, rank_orderings
@@ -68,6 +69,7 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
         self.unranked = unranked
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X, y=None):
         """Learn the items' labels.
 
@@ -110,6 +112,7 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
         return rank_orderings(self._validate_ballots(X, reset=False), self.items_, self.unranked, "X")
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit_transform(self, X, y=None):
         """Learn the items' labels and return the rank matrix of the same ballots.
 

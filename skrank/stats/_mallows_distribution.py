@@ -1,11 +1,11 @@
 """The Mallows distribution over rankings."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
 
 from skrank import _mallows
+from skrank._fitting import warn_caller
 from skrank._random import as_generator
 from skrank._rankings import MISSING, aggregate, check_rankings, check_weights, row_blocks
 from skrank.exceptions import InsufficientDataWarning
@@ -292,11 +292,10 @@ class mallows:
         center = kemeny_consensus(table.ranks, sample_weight=table.weights, method=method).ranks
         phi = fit_dispersion(table.ranks, table.weights, center)
         if phi is None:
-            warnings.warn(
+            warn_caller(
                 "No ranking of X orders any pair of items, so the data say nothing of center and phi; phi is set to 1 "
                 "(uniform). Give rankings with fewer ties.",
                 InsufficientDataWarning,
-                stacklevel=2,
             )
             phi = 1.0
         return cls(center, phi)
