@@ -5,6 +5,11 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from skrank._rankings import refuse_masked
 
+MOST_ANSWERS = 10**8
+# With more items than this, and than so many a triplet, hardly any item occurs.
+LEAST_SPARSE, LARGEST_GAPS = 10**4, 100
+MOST_ITEMS = 3 * 10**9  # the square is a 64-bit integer
+
 
 def check_triplets(triplets, responses=None, *, n_samples=None):
     """Triplet answers in any of cblearn's list formats, as rows (i, j, k): j is nearer to i than k is.
@@ -33,7 +38,8 @@ def check_triplets(triplets, responses=None, *, n_samples=None):
     ------
     ValueError
         On triplets of another shape, indices that are negative, not whole or too large, an item that occurs twice in a
-        triplet, and responses that are undecided or not whole. The message names the row and the value.
+        triplet, and responses that are undecided, not whole or in sum above 1e8. The message names the row and the
+        value.
 
     Examples
     --------
@@ -59,7 +65,31 @@ def check_triplets(triplets, responses=None, *, n_samples=None):
         return _turned(triplets, responses.astype(bool))
     _refuse_rows(responses != np.round(responses), responses, "responses must be whole numbers or booleans")
     _refuse_rows(responses == 0, responses, "a response of 0 among counts is undecided; drop such rows")
-    return np.repeat(_turned(triplets, responses > 0), np.abs(responses).astype(np.int64), axis=0)
+    counts = np.abs(responses.astype(np.float64))
+    if not counts.sum() <= MOST_ANSWERS:
+        row = int(counts.argmax())
+        raise ValueError(
+            f"responses stand for {counts.sum():.3g} answers, each a row; {MOST_ANSWERS:.0e} are the most. "
+            f"The largest is responses[{row}], {responses[row]}."
+        )
+    return np.repeat(_turned(triplets, responses > 0), counts.astype(np.int64), axis=0)
+
+
+def count_items(triplets):
+    """Number of items of triplets whose indices count from 0: one more than the largest.
+
+    Raises
+    ------
+    ValueError
+        If hardly any of so many items occurs, so that the indices are identifiers rather.
+    """
+    n_items = int(triplets.max()) + 1
+    if n_items > LEAST_SPARSE and n_items > min(LARGEST_GAPS * len(triplets), MOST_ITEMS):
+        raise ValueError(
+            f"triplets holds the index {n_items - 1}, but only {len(np.unique(triplets))} different ones: number the "
+            "items from 0, as numpy.unique(triplets, return_inverse=True) does, or give n_samples."
+        )
+    return n_items
 
 
 def _check_indices(triplets, n_samples):
@@ -72,7 +102,9 @@ def _check_indices(triplets, n_samples):
         raise ValueError("triplets is empty: 0 sample(s) (shape=(0, 3)) while a minimum of 1 is required.")
     if not np.issubdtype(triplets.dtype, np.integer):
         _refuse_rows((triplets != np.round(triplets)).any(axis=1), triplets, "triplets must hold whole numbers")
-        triplets = triplets.astype(np.int64)
+        _refuse_rows((np.abs(triplets) > 2.0**53).any(axis=1), triplets, "triplets must hold indices below 2**53")
+    elif triplets.dtype == np.uint64:
+        _refuse_rows((triplets > 2**53).any(axis=1), triplets, "triplets must hold indices below 2**53")
     triplets = triplets.astype(np.int64, copy=False)
     _refuse_rows((triplets < 0).any(axis=1), triplets, "triplets must hold indices from 0")
     if n_samples is not None:

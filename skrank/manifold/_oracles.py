@@ -25,8 +25,11 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from sklearn.utils.metaestimators import available_if
 
 from skrank._random import mix
+from skrank._rankings import refuse_masked
 from skrank.manifold._circulant import CHUNK, doubled
 from skrank.manifold._row_index import row_keys
+
+_LEAST_SIZE = 1e-140  # of a number that is not lost when its square is added to others
 
 
 class _Oracle:
@@ -226,12 +229,19 @@ def _unit_scale(differences):
 
 def _as_points(rows):
     try:
-        return np.asarray(rows, dtype=np.float64)
+        points = np.asarray(rows, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(
             f"EuclideanOracle measures distances between rows of numbers, but the rows have dtype "
             f"{np.asarray(rows).dtype}; encode them as numbers, or pass an oracle that understands them"
         ) from error
+    largest = np.abs(points).max(initial=0)
+    if not (largest == 0 or _LEAST_SIZE < largest < 1 / _LEAST_SIZE):
+        raise ValueError(
+            f"EuclideanOracle squares the distances between rows, whose largest number is {largest:.3g} in absolute "
+            "value: bring them to another unit, so that the squares are numbers"
+        )
+    return points
 
 
 class _Counter:
@@ -430,6 +440,7 @@ class CachingOracle(_Oracle):
 
 def check_answers(answers, n_questions):
     """The oracle's answers as a boolean array, or an error that says what is wrong with them."""
+    refuse_masked(answers, "the oracle's answer")
     answers = np.asarray(answers)
     if answers.shape != (n_questions,):
         raise ValueError(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skrank._triplets import check_triplets
+from skrank._triplets import check_triplets, count_items
 
 
 class TripletOracle:
@@ -45,7 +45,7 @@ class TripletOracle:
 
     def __init__(self, triplets):
         self.triplets = check_triplets(triplets)
-        self.n_samples = int(self.triplets.max()) + 1
+        self.n_samples = count_items(self.triplets)
         pairs = self._pair_codes(self.triplets[:, 1], self.triplets[:, 2])
         self._pairs, pairs = np.unique(pairs, return_inverse=True)
         codes = self.triplets[:, 0] * len(self._pairs) + pairs
@@ -97,7 +97,7 @@ class TripletOracle:
         ValueError
             If a question was never recorded.
         """
-        anchors, left, right = (np.asarray(items).reshape(-1).astype(np.int64) for items in (anchors, left, right))
+        anchors, left, right = (_as_indices(items) for items in (anchors, left, right))
         pair_codes = self._pair_codes(left, right)
         pairs = np.minimum(np.searchsorted(self._pairs, pair_codes), len(self._pairs) - 1)
         codes = anchors * len(self._pairs) + pairs
@@ -121,3 +121,12 @@ class TripletOracle:
         lower, higher = np.minimum(left, right), np.maximum(left, right)
         known = (lower >= 0) & (higher < self.n_samples)
         return np.where(known, lower * self.n_samples + higher, -1)
+
+
+def _as_indices(items):
+    values = np.asarray(items).reshape(-1)
+    indices = values.astype(np.int64)
+    if values.dtype.kind == "f" and (indices != values).any():
+        row = int((indices != values).argmax())
+        raise ValueError(f"TripletOracle is asked about indices of items, but row {row} is {values[row]}.")
+    return indices
