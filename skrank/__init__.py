@@ -5,6 +5,13 @@ gives item ``i``; lower is preferred, equal values are ties, NaN is missing.
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # what __getattr__ imports
+    from skrank.kernels import PartialRankingKernel as PartialRankingKernel
+    from skrank.manifold import LandmarkOrdinalEmbedding as LandmarkOrdinalEmbedding
+    from skrank.mixture import MallowsMixture as MallowsMixture
+    from skrank.mixture import SeparatedMallowsMixture as SeparatedMallowsMixture
 
 __version__ = "0.1.0"
 

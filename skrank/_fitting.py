@@ -2,10 +2,14 @@
 
 import sys
 import warnings
+from collections.abc import Callable
 from functools import wraps
+from typing import Any, TypeVar, cast
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
-def all_or_nothing(fit):
+def all_or_nothing(fit: Decorated) -> Decorated:
     """Decorate a method that fits: one that raises or is interrupted leaves the estimator unfitted.
 
     Otherwise attributes of a fit that broke off, or of two different fits, would pass for a fitted estimator.
@@ -20,7 +24,7 @@ def all_or_nothing(fit):
                 delattr(self, name)
             raise
 
-    return wrapper
+    return cast(Decorated, wrapper)
 
 
 def warn_caller(message, category):

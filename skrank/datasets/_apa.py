@@ -2,16 +2,18 @@
 
 import csv
 from importlib import resources
+from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import StrOptions, validate_params
+from sklearn.utils._param_validation import StrOptions
 
 from skrank._rankings import check_rankings, settle_unranked, to_rank_matrix
+from skrank._typing import Unranked, validate_params
 
 
 @validate_params({"unranked": [StrOptions({"last", "missing"}), None]}, prefer_skip_nested_validation=True)
-def load_apa(*, unranked="missing"):
+def load_apa(*, unranked: Unranked = "missing") -> Any:
     """Load the 15449 ballots of the American Psychological Association's election of 1980.
 
     Each voter ranked up to five candidates. 5738 ballots rank all of them; 5141, 2462 and 2108 rank only the first one,

@@ -2,14 +2,16 @@
 
 from math import comb
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from skrank._mallows import sample_mallows
 from skrank._random import as_generator
 from skrank._rankings import check_rankings, row_blocks
+from skrank._typing import ArrayLike, Floats, RandomState, Unranked, validate_params
 
 _COARSENING_CONSTRAINTS = {
     "top_k": [Interval(Integral, 1, None, closed="left"), tuple, None],
@@ -153,17 +155,17 @@ def _per_component(values, n_components, name, low, high):
     prefer_skip_nested_validation=True,
 )
 def make_rankings(
-    n_samples=100,
-    n_items=10,
+    n_samples: int = 100,
+    n_items: int = 10,
     *,
-    center=None,
-    phi=1.0,
-    top_k=None,
-    unranked="last",
-    tie_rate=0.0,
-    missing_rate=0.0,
-    random_state=None,
-):
+    center: ArrayLike | None = None,
+    phi: float = 1.0,
+    top_k: int | None = None,
+    unranked: Unranked = "last",
+    tie_rate: float = 0.0,
+    missing_rate: float = 0.0,
+    random_state: RandomState = None,
+) -> Floats:
     """Random rankings: uniform or about a center, full or with ties, cut-off lists and missing items.
 
     Parameters
@@ -222,21 +224,21 @@ def make_rankings(
     prefer_skip_nested_validation=True,
 )
 def make_mallows_mixture(
-    n_samples=1000,
-    n_items=10,
-    n_components=3,
+    n_samples: int = 1000,
+    n_items: int = 10,
+    n_components: int = 3,
     *,
-    centers="random",
-    n_swaps=3,
-    phi=0.5,
-    weights=None,
-    top_k=None,
-    unranked="last",
-    tie_rate=0.0,
-    missing_rate=0.0,
-    random_state=None,
-    return_X_y=True,
-):
+    centers: str | ArrayLike = "random",
+    n_swaps: int = 3,
+    phi: float | ArrayLike = 0.5,
+    weights: ArrayLike | None = None,
+    top_k: int | None = None,
+    unranked: Unranked = "last",
+    tie_rate: float = 0.0,
+    missing_rate: float = 0.0,
+    random_state: RandomState = None,
+    return_X_y: bool = True,
+) -> Any:
     """Rankings drawn from a mixture of Mallows models.
 
     Parameters

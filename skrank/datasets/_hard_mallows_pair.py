@@ -3,12 +3,14 @@
 import itertools
 from math import comb
 from numbers import Integral, Real
+from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from skrank._mallows import log_q_factorial
 from skrank._random import as_generator
+from skrank._typing import ArrayLike, RandomState, validate_params
 from skrank.datasets._generators import make_mixture, one_center
 
 
@@ -25,8 +27,15 @@ from skrank.datasets._generators import make_mixture, one_center
     prefer_skip_nested_validation=True,
 )
 def make_hard_mallows_pair(
-    kind="concentric", *, n_samples=1000, n_items=20, n_components=2, phi=None, center=None, random_state=None
-):
+    kind: Literal["concentric", "block_flips"] = "concentric",
+    *,
+    n_samples: int = 1000,
+    n_items: int = 20,
+    n_components: int = 2,
+    phi: float | ArrayLike | None = None,
+    center: ArrayLike | None = None,
+    random_state: RandomState = None,
+) -> Any:
     """Two mixtures of Mallows models that are hard to tell apart though their components differ.
 
     The lower bounds of Liu and Moitra [1]_: what no method, or no local method, can learn from few rankings.
@@ -83,7 +92,7 @@ def make_hard_mallows_pair(
     center = one_center(center, n_items, rng)
     make = _concentric_pair if kind == "concentric" else _block_flips_pair
     pair = make(center, n_components, phi)
-    return tuple(make_mixture(n_samples, *parameters, rng) for parameters in pair)
+    return tuple(make_mixture(n_samples, *parameters, rng) for parameters in pair)  # type: ignore[call-arg]
 
 
 def _concentric_pair(center, n_components, phi):

@@ -1,12 +1,14 @@
 """Reading files of the PrefLib collection: strict and weak orders, complete or not, and categories."""
 
 import os
+from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import StrOptions, validate_params
+from sklearn.utils._param_validation import StrOptions
 
 from skrank._rankings import MISSING, n_ranked, rank_dtype, settle_unranked, to_rank_matrix
+from skrank._typing import Unranked, validate_params
 from skrank.datasets._preflib_header import KINDS, read_header
 from skrank.datasets._preflib_orders import parse_orders
 from skrank.datasets._text_files import parse_error, read_bytes, refuse_sparse
@@ -16,7 +18,7 @@ from skrank.datasets._text_files import parse_error, read_bytes, refuse_sparse
     {"path": [str, os.PathLike], "unranked": [StrOptions({"last", "missing"}), None]},
     prefer_skip_nested_validation=True,
 )
-def load_preflib(path, *, unranked=None):
+def load_preflib(path: str | os.PathLike[str], *, unranked: Unranked = None) -> Any:
     """Load a PrefLib file of rankings.
 
     Parameters

@@ -34,7 +34,7 @@ class Orders(NamedTuple):
     """Of each order its line, count and number of buckets; of each entry its order, item and bucket (from 0)."""
 
     line: np.ndarray
-    count: np.ndarray
+    count: np.ndarray  # type: ignore[assignment]
     n_buckets: np.ndarray
     order: np.ndarray
     item: np.ndarray

@@ -1,13 +1,15 @@
 """Writing rankings as files of the PrefLib formats."""
 
 import os
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import StrOptions, validate_params
+from sklearn.utils._param_validation import StrOptions
 
 from skrank import _rankings
 from skrank._rankings import MISSING, check_rankings, check_weights, n_ranked, row_blocks, rows_with_ties
+from skrank._typing import ArrayLike, Names, validate_params
 from skrank.datasets._preflib import distinct_rows
 from skrank.datasets._preflib_header import KINDS, kind_of_path
 from skrank.datasets._preflib_orders import MAX_DIGITS
@@ -36,7 +38,15 @@ FREE_KEYS = (
     },
     prefer_skip_nested_validation=True,
 )
-def dump_preflib(path, X, *, sample_weight=None, item_names=None, kind=None, metadata=None):
+def dump_preflib(
+    path: str | os.PathLike[str],
+    X: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    item_names: Names = None,
+    kind: str | None = None,
+    metadata: dict[str, Any] | None = None,
+) -> None:
     """Write rankings as a PrefLib file, with today's header.
 
     Parameters
@@ -88,7 +98,7 @@ def dump_preflib(path, X, *, sample_weight=None, item_names=None, kind=None, met
     kind = kind or kind_of_path(path)
     if kind_of_path(path) not in (None, kind):
         raise ValueError(f"kind={kind!r}, but the name {os.path.basename(path)!r} ends in '.{kind_of_path(path)}'.")
-    categories = []
+    categories: Any = []
     if kind == "cat":
         categories = metadata.get("category_names")
         ranks = _category_numbers(X, categories)

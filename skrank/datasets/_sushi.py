@@ -1,11 +1,13 @@
 """The order format of the SUSHI preference data: one line of item numbers for each user."""
 
 import os
+from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import StrOptions, validate_params
+from sklearn.utils._param_validation import StrOptions
 
+from skrank._typing import Names, Unranked, validate_params
 from skrank.datasets._preflib_header import WHOLE
 from skrank.datasets._text_files import decode_line, parse_error, read_bytes, refuse_sparse
 from skrank.preprocessing import ranks_from_orderings
@@ -19,7 +21,7 @@ from skrank.preprocessing import ranks_from_orderings
     },
     prefer_skip_nested_validation=True,
 )
-def load_sushi_order(path, *, unranked=None, item_names=None):
+def load_sushi_order(path: str | os.PathLike[str], *, unranked: Unranked = None, item_names: Names = None) -> Any:
     """Load a file in the order format of the SUSHI preference data.
 
     The first line is ``n_items 1``; each following one is ``0 length item item ...``, item numbers from 0, best first.

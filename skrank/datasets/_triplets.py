@@ -1,11 +1,14 @@
 """Generated triplet answers."""
 
 from numbers import Integral, Real
+from typing import Literal
 
 import numpy as np
 from scipy.special import expit
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from skrank._typing import ArrayLike, Floats, Integers, RandomState, validate_params
 
 
 @validate_params(
@@ -22,16 +25,16 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
     prefer_skip_nested_validation=True,
 )
 def make_triplets(
-    n_samples=100,
-    n_triplets=10_000,
+    n_samples: int = 100,
+    n_triplets: int = 10_000,
     *,
-    n_components=2,
-    coordinates=None,
-    noise=None,
-    scale="auto",
-    flip_rate=0.1,
-    random_state=None,
-):
+    n_components: int = 2,
+    coordinates: ArrayLike | None = None,
+    noise: str | None = None,
+    scale: float | Literal["auto"] = "auto",
+    flip_rate: float = 0.1,
+    random_state: RandomState = None,
+) -> tuple[Integers, Floats]:
     """Answers to uniformly random questions "is j or k nearer to i?" about points.
 
     Memory is proportional to the number of triplets; no matrix of distances is built.

@@ -1,13 +1,20 @@
 """MallowsMixtureDisplay: the centers of a mixture side by side."""
 
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._rankings import aggregate, check_rankings, check_weights
+from skrank._typing import Array, ArrayLike, Floats, Integers, Names
 from skrank.inspection._base import axes, checked_names, shorten, text_colour
 from skrank.mixture._expectation_maximization import Mixture
 from skrank.mixture._flips import neighbour_losses
 from skrank.mixture._pair_signs import PairSigns
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 # Loss of log-likelihood, in nats, from which the order of two neighbours in a center counts as sure: 20 to 1.
 SURE = 3.0
@@ -63,14 +70,22 @@ class MallowsMixtureDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(self, centers, *, weights, dispersions, item_names, losses=None):
+    def __init__(
+        self,
+        centers: Integers,
+        *,
+        weights: Floats,
+        dispersions: Floats,
+        item_names: Array,
+        losses: Floats | None = None,
+    ) -> None:
         self.centers = centers
         self.weights = weights
         self.dispersions = dispersions
         self.item_names = item_names
         self.losses = losses
 
-    def plot(self, ax=None, *, cmap="viridis", max_items=60):
+    def plot(self, ax: "Axes | None" = None, *, cmap: Any = "viridis", max_items: int = 60) -> Self:
         """Draw the columns.
 
         Parameters
@@ -148,7 +163,16 @@ class MallowsMixtureDisplay:
             yield ax.plot([edge, edge], [place - 0.3, place + 1.3], color="black", linewidth=2.5, zorder=4)[0]
 
     @classmethod
-    def from_estimator(cls, estimator, X=None, *, sample_weight=None, item_names=None, ax=None, **plot_options):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        item_names: Names = None,
+        ax: "Axes | None" = None,
+        **plot_options: Any,
+    ) -> Self:
         """Draw the centers of a fitted mixture.
 
         Parameters

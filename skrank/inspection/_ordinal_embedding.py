@@ -1,9 +1,16 @@
 """OrdinalEmbeddingDisplay: the items of an embedding as a scatter of points."""
 
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from skrank._typing import Array, ArrayLike, Floats, Integers, Names
 from skrank.inspection._base import axes, class_colours, shorten
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 MOST_NAMES = 120
 LONGEST_NAME = 24
@@ -52,13 +59,27 @@ class OrdinalEmbeddingDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(self, embedding, *, item_names=None, labels=None, landmarks=None):
+    def __init__(
+        self,
+        embedding: Floats,
+        *,
+        item_names: Array | None = None,
+        labels: Array | None = None,
+        landmarks: Integers | None = None,
+    ) -> None:
         self.embedding = embedding
         self.item_names = item_names
         self.labels = labels
         self.landmarks = landmarks
 
-    def plot(self, ax=None, *, components=(0, 1), names=None, **scatter_options):
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        components: tuple[int, int] = (0, 1),
+        names: bool | None = None,
+        **scatter_options: Any,
+    ) -> Self:
         """Draw the points.
 
         Parameters
@@ -148,7 +169,15 @@ class OrdinalEmbeddingDisplay:
             ax.set_xlabel(f"{ax.get_xlabel()}\n(room for {len(ax.texts)} of {len(names)} names)")
 
     @classmethod
-    def from_estimator(cls, estimator, *, item_names=None, labels=None, ax=None, **plot_options):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        item_names: Names = None,
+        labels: ArrayLike | None = None,
+        ax: "Axes | None" = None,
+        **plot_options: Any,
+    ) -> Self:
         """Draw the embedding of a fitted estimator.
 
         Parameters
@@ -172,11 +201,26 @@ class OrdinalEmbeddingDisplay:
         check_is_fitted(estimator)
         if not hasattr(estimator, "embedding_"):
             raise TypeError(f"{type(estimator).__name__} has no embedding_; use from_embedding with its coordinates.")
-        details = {"item_names": item_names, "labels": labels, "landmarks": getattr(estimator, "landmarks_", None)}
-        return cls.from_embedding(estimator.embedding_, **details, ax=ax, **plot_options)
+        return cls.from_embedding(
+            estimator.embedding_,
+            item_names=item_names,
+            labels=labels,
+            landmarks=getattr(estimator, "landmarks_", None),
+            ax=ax,
+            **plot_options,
+        )
 
     @classmethod
-    def from_embedding(cls, embedding, *, item_names=None, labels=None, landmarks=None, ax=None, **plot_options):
+    def from_embedding(
+        cls,
+        embedding: ArrayLike,
+        *,
+        item_names: Names = None,
+        labels: ArrayLike | None = None,
+        landmarks: ArrayLike | None = None,
+        ax: "Axes | None" = None,
+        **plot_options: Any,
+    ) -> Self:
         """Draw coordinates.
 
         Parameters
@@ -193,7 +237,7 @@ class OrdinalEmbeddingDisplay:
         display : OrdinalEmbeddingDisplay
         """
         embedding = check_array(embedding, dtype=float, input_name="embedding")
-        details = {"item_names": item_names, "labels": labels}
+        details: dict[str, Any] = {"item_names": item_names, "labels": labels}
         for name, values in details.items():
             if values is not None:
                 details[name] = np.asarray(values)

@@ -1,10 +1,17 @@
 """PairwisePreferenceDisplay: who beats whom."""
 
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 
 from skrank._rankings import to_rank_matrix
+from skrank._typing import Array, ArrayLike, Floats, Names
 from skrank.inspection._base import axes, component_weights, shorten, text_colour, weighted_rankings
 from skrank.stats import kemeny_consensus, pairwise_majority
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 LONGEST_NAME = 24
 
@@ -45,11 +52,13 @@ class PairwisePreferenceDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(self, fractions, *, item_names):
+    def __init__(self, fractions: Floats, *, item_names: Array) -> None:
         self.fractions = fractions
         self.item_names = item_names
 
-    def plot(self, ax=None, *, cmap="RdBu", values=None, max_items=60):
+    def plot(
+        self, ax: "Axes | None" = None, *, cmap: Any = "RdBu", values: bool | None = None, max_items: int = 60
+    ) -> Self:
         """Draw the heat map.
 
         Parameters
@@ -92,7 +101,15 @@ class PairwisePreferenceDisplay:
         return self
 
     @classmethod
-    def from_rankings(cls, X, *, sample_weight=None, item_names=None, ax=None, **plot_options):
+    def from_rankings(
+        cls,
+        X: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        item_names: Names = None,
+        ax: "Axes | None" = None,
+        **plot_options: Any,
+    ) -> Self:
         """Compute the shares from rankings and draw them, items in the order of Kemeny's consensus.
 
         Parameters
@@ -120,7 +137,17 @@ class PairwisePreferenceDisplay:
         return cls(fractions, item_names=names[order]).plot(ax, **plot_options)
 
     @classmethod
-    def from_estimator(cls, estimator, X, *, component, sample_weight=None, item_names=None, ax=None, **plot_options):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        *,
+        component: int,
+        sample_weight: ArrayLike | None = None,
+        item_names: Names = None,
+        ax: "Axes | None" = None,
+        **plot_options: Any,
+    ) -> Self:
         """The same for one component of a fitted mixture: each ranking counts by its probability of belonging to it.
 
         Parameters

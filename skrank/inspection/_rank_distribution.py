@@ -1,10 +1,17 @@
 """RankDistributionDisplay: which places each item takes."""
 
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 
 from skrank._rankings import MISSING, aggregate, bucket_places, to_rank_matrix
+from skrank._typing import Array, ArrayLike, Floats, Names
 from skrank.inspection._base import axes, component_weights, shorten, weighted_rankings
 from skrank.stats import kemeny_consensus
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 LONGEST_NAME = 24
 
@@ -45,11 +52,11 @@ class RankDistributionDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(self, shares, *, item_names):
+    def __init__(self, shares: Floats, *, item_names: Array) -> None:
         self.shares = shares
         self.item_names = item_names
 
-    def plot(self, ax=None, *, cmap="viridis", max_items=60):
+    def plot(self, ax: "Axes | None" = None, *, cmap: Any = "viridis", max_items: int = 60) -> Self:
         """Draw the bars.
 
         Parameters
@@ -100,7 +107,15 @@ class RankDistributionDisplay:
         return self
 
     @classmethod
-    def from_rankings(cls, X, *, sample_weight=None, item_names=None, ax=None, **plot_options):
+    def from_rankings(
+        cls,
+        X: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        item_names: Names = None,
+        ax: "Axes | None" = None,
+        **plot_options: Any,
+    ) -> Self:
         """Compute the shares from rankings and draw them, items in the order of Kemeny's consensus.
 
         Parameters
@@ -128,7 +143,17 @@ class RankDistributionDisplay:
         return cls(shares, item_names=names[order]).plot(ax, **plot_options)
 
     @classmethod
-    def from_estimator(cls, estimator, X, *, component, sample_weight=None, item_names=None, ax=None, **plot_options):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        *,
+        component: int,
+        sample_weight: ArrayLike | None = None,
+        item_names: Names = None,
+        ax: "Axes | None" = None,
+        **plot_options: Any,
+    ) -> Self:
         """The same for one component of a fitted mixture: each ranking counts by its probability of belonging to it.
 
         Parameters

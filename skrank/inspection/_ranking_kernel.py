@@ -1,6 +1,7 @@
 """RankingKernelDisplay: which rankings are alike, by a kernel."""
 
 from numbers import Integral
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from scipy.cluster import hierarchy
@@ -9,9 +10,14 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._rankings import check_rankings, to_rank_matrix
+from skrank._typing import Array, ArrayLike, Floats, Integers, Names, RandomState
 from skrank.inspection._base import axes, class_colours, ranking_texts, representative_rows, weighted_rankings
 from skrank.kernels import PartialRankingKernel
 from skrank.kernels._partial import kernel_to_distance
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 LINKAGES = ("ward", "average", "complete", "single")
 LARGEST_TREE = 800  # leaves: scipy draws trees by recursion, and a screen has few more pixels
@@ -69,7 +75,9 @@ class RankingKernelDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(self, gram, *, tree, rows, names, labels=None, note=""):
+    def __init__(
+        self, gram: Floats, *, tree: Floats, rows: Integers, names: Array, labels: Array | None = None, note: str = ""
+    ) -> None:
         self.gram = gram
         self.tree = tree
         self.rows = rows
@@ -77,7 +85,7 @@ class RankingKernelDisplay:
         self.labels = labels
         self.note = note
 
-    def plot(self, ax=None, *, cmap=None, names=None):
+    def plot(self, ax: "Axes | None" = None, *, cmap: Any = None, names: bool | None = None) -> Self:
         """Draw heat map and tree.
 
         Parameters
@@ -151,18 +159,18 @@ class RankingKernelDisplay:
     @classmethod
     def from_rankings(
         cls,
-        X,
+        X: ArrayLike,
         *,
-        kernel="mallows",
-        linkage="ward",
-        sample_weight=None,
-        item_names=None,
-        labels=None,
-        max_rankings=300,
-        random_state=0,
-        ax=None,
-        **plot_options,
-    ):
+        kernel: Any = "mallows",
+        linkage: Literal["ward", "average", "complete", "single"] = "ward",
+        sample_weight: ArrayLike | None = None,
+        item_names: Names = None,
+        labels: ArrayLike | None = None,
+        max_rankings: int = 300,
+        random_state: RandomState = 0,
+        ax: "Axes | None" = None,
+        **plot_options: Any,
+    ) -> Self:
         """Compute the kernel matrix of rankings and draw it.
 
         Parameters
@@ -226,7 +234,7 @@ class RankingKernelDisplay:
         return display.plot(ax, **plot_options)
 
     @classmethod
-    def from_estimator(cls, estimator, X, **options):
+    def from_estimator(cls, estimator: Any, X: ArrayLike, **options: Any) -> Self:
         """The same with the kernel of a fitted :class:`~skrank.kernels.PartialRankingKernel`: its scale and method.
 
         Parameters

@@ -1,9 +1,10 @@
 """Explicit random features of the Mallows kernel, for more rankings than a kernel matrix can hold."""
 
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank._fitting import all_or_nothing
 from skrank._rankings import check_rankings
+from skrank._typing import Array, ArrayLike, RandomState, _fit_context
 from skrank.kernel_approximation._parity import draw_pair_sets, odd_counts, rows_at_a_time
 from skrank.kernels._median_heuristic import nu_from_median
 
@@ -123,15 +125,15 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def __init__(
         self,
-        n_components=512,
+        n_components: int = 512,
         *,
-        nu="median",
-        n_samples=10,
-        method="antithetic",
-        dtype=np.float32,
-        random_state=None,
-        n_jobs=None,
-    ):
+        nu: float | Literal["median"] = "median",
+        n_samples: int = 10,
+        method: str = "antithetic",
+        dtype: Any = np.float32,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.n_components = n_components
         self.nu = nu
         self.n_samples = n_samples
@@ -142,7 +144,7 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Draw the sets of pairs.
 
         Parameters
@@ -168,7 +170,7 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self._n_features_out = self.n_components
         return self
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> Array:
         """The features of rankings.
 
         Parameters

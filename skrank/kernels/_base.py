@@ -2,11 +2,13 @@
 
 from inspect import signature
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
 from skrank._rankings import aggregate, check_rankings, check_same_items, has_missing, n_ranked, rows_with_ties
+from skrank._typing import ArrayLike, Floats
 
 
 class RankingKernel(Kernel):
@@ -40,15 +42,15 @@ class RankingKernel(Kernel):
     and ``_diag``, which skip validation.
     """
 
-    exact_on = frozenset()
-    _metric = None
+    exact_on: frozenset[str] = frozenset()
+    _metric: str | None = None
 
     @property
     def _metric_params(self):
         return {}
 
     # ------------------------------------------------------------ scikit-learn's interface
-    def __call__(self, X, Y=None, eval_gradient=False):
+    def __call__(self, X: ArrayLike, Y: ArrayLike | None = None, eval_gradient: bool = False) -> Any:
         """The kernel between rankings, and optionally its gradient.
 
         Parameters
@@ -79,7 +81,7 @@ class RankingKernel(Kernel):
         check_same_items(X, Y, ranks, other_ranks)
         return self._gram(ranks, other_ranks)
 
-    def diag(self, X):
+    def diag(self, X: ArrayLike) -> Floats:
         """The kernel of each ranking with itself.
 
         Parameters
@@ -94,7 +96,7 @@ class RankingKernel(Kernel):
         """
         return self._diag(self._validate(X, "X"))
 
-    def is_stationary(self):
+    def is_stationary(self) -> bool:
         """Whether the kernel is stationary: rankings have no translations.
 
         Returns
@@ -111,7 +113,7 @@ class RankingKernel(Kernel):
         # NaN, the default of missing_values, does not equal itself: hence the identity.
         return all(mine[name] is others[name] or np.array_equal(mine[name], others[name]) for name in mine)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         shown = {hyperparameter.name for hyperparameter in self.hyperparameters}
         parameters = []
         for name, parameter in signature(type(self)).parameters.items():

@@ -3,6 +3,7 @@
 from functools import lru_cache
 from itertools import combinations, permutations
 from math import cos, factorial, lgamma, pi
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -64,14 +65,20 @@ class DiffusionKernel(RankingKernel):
            [0.208, 0.051, 0.466]])
     """
 
-    def __init__(self, beta=1.0, graph="adjacent", beta_bounds=(1e-3, 1e2), missing_values=np.nan):
+    def __init__(
+        self,
+        beta: float = 1.0,
+        graph: Literal["adjacent", "transposition"] = "adjacent",
+        beta_bounds: tuple[float, float] | str = (1e-3, 1e2),
+        missing_values: float = np.nan,
+    ) -> None:
         self.beta = beta
         self.graph = graph
         self.beta_bounds = beta_bounds
         self.missing_values = missing_values
 
     @property
-    def hyperparameter_beta(self):
+    def hyperparameter_beta(self) -> Any:
         """The specification of `beta` for Gaussian processes."""
         return Hyperparameter("beta", "numeric", self.beta_bounds)
 

@@ -52,7 +52,7 @@ class KendallKernel(RankingKernel):
     exact_on = frozenset({"ties", "missing"})
     _metric = "kendall"
 
-    def __init__(self, missing_values=np.nan):
+    def __init__(self, missing_values: float = np.nan) -> None:
         self.missing_values = missing_values
 
     def _pairwise(self, ranks, other_ranks=None):

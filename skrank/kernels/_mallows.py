@@ -1,5 +1,7 @@
 """The Mallows kernel."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.gaussian_process.kernels import Hyperparameter
 
@@ -68,13 +70,15 @@ class MallowsKernel(RankingKernel):
     exact_on = frozenset({"ties"})
     _metric = "kendall"
 
-    def __init__(self, nu=0.1, nu_bounds=(1e-5, 1e2), missing_values=np.nan):
+    def __init__(
+        self, nu: float = 0.1, nu_bounds: tuple[float, float] | str = (1e-5, 1e2), missing_values: float = np.nan
+    ) -> None:
         self.nu = nu
         self.nu_bounds = nu_bounds
         self.missing_values = missing_values
 
     @property
-    def hyperparameter_nu(self):
+    def hyperparameter_nu(self) -> Any:
         """The specification of `nu` for Gaussian processes."""
         return Hyperparameter("nu", "numeric", self.nu_bounds)
 

@@ -1,10 +1,12 @@
 """Any kernel on full rankings, averaged over sampled full rankings that are consistent with partial ones."""
 
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 
+from skrank._typing import RandomState
 from skrank.kernels._base import RankingKernel
 from skrank.kernels._herding import herd
 from skrank.kernels._sample_pairs import own_pair_means, pair_means, pair_means_and_gradient
@@ -80,7 +82,15 @@ class MarginalizedKernel(RankingKernel):
 
     exact_on = frozenset({"ties", "missing"})
 
-    def __init__(self, kernel, *, method="antithetic", n_samples=20, prior=None, random_state=0):
+    def __init__(
+        self,
+        kernel: Any,
+        *,
+        method: str = "antithetic",
+        n_samples: int = 20,
+        prior: Any = None,
+        random_state: RandomState = 0,
+    ) -> None:
         self.kernel = kernel
         self.method = method
         self.n_samples = n_samples
@@ -89,11 +99,11 @@ class MarginalizedKernel(RankingKernel):
 
     # ------------------------------------------------------------ hyperparameters: those of the kernel inside
     @property
-    def missing_values(self):
+    def missing_values(self) -> float:
         """What stands for missing: that of the kernel inside."""
         return missing_marker(self.kernel)
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters of this kernel and, if `deep`, those of the kernel inside under ``kernel__`` names.
 
         Parameters
@@ -112,7 +122,7 @@ class MarginalizedKernel(RankingKernel):
         return params
 
     @property
-    def hyperparameters(self):
+    def hyperparameters(self) -> Any:
         """Hyperparameters of the kernel inside, under ``kernel__`` names."""
         return [
             Hyperparameter(f"kernel__{inner.name}", inner.value_type, inner.bounds, inner.n_elements)
@@ -120,16 +130,16 @@ class MarginalizedKernel(RankingKernel):
         ]
 
     @property
-    def theta(self):
+    def theta(self) -> Any:
         """Logarithms of the hyperparameters of the kernel inside."""
         return self.kernel.theta
 
     @theta.setter
-    def theta(self, theta):
+    def theta(self, theta: Any) -> None:
         self.kernel.theta = theta
 
     @property
-    def bounds(self):
+    def bounds(self) -> Any:
         """Bounds of `theta`."""
         return self.kernel.bounds
 

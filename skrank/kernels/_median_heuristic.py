@@ -1,6 +1,5 @@
 """The median heuristic: a kernel's scale from the distances in the data."""
 
-
 import numpy as np
 
 from skrank._fitting import warn_caller

@@ -3,11 +3,11 @@
 import contextlib
 from functools import partial
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Product, Sum
 from sklearn.utils import check_random_state, gen_batches
@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 from skrank._callbacks import track
 from skrank._fitting import all_or_nothing
 from skrank._rankings import MISSING, aggregate, check_rankings, has_missing, row_blocks, rows_with_ties
+from skrank._typing import ArrayLike, Floats, RandomState, _fit_context
 from skrank.kernels._base import RankingKernel
 from skrank.kernels._diffusion import DiffusionKernel
 from skrank.kernels._kendall import KendallKernel
@@ -178,17 +179,17 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
 
     def __init__(
         self,
-        kernel="mallows",
+        kernel: Any = "mallows",
         *,
-        nu="median",
-        method="auto",
-        n_samples=20,
-        prior=None,
-        output="kernel",
-        normalize=False,
-        random_state=None,
-        n_jobs=None,
-    ):
+        nu: float | Literal["median"] = "median",
+        method: str = "auto",
+        n_samples: int = 20,
+        prior: Any = None,
+        output: Literal["kernel", "distance"] = "kernel",
+        normalize: bool = False,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.kernel = kernel
         self.nu = nu
         self.method = method
@@ -201,7 +202,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Keep the training rankings and settle kernel and method.
 
         Parameters
@@ -222,7 +223,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
-    def fit_transform(self, X, y=None, **fit_params):
+    def fit_transform(self, X: ArrayLike, y: Any = None, **fit_params: Any) -> Floats:
         """Fit, and the matrix between the training rankings.
 
         Parameters
@@ -245,7 +246,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
         context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
         return matrix
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> Floats:
         """The matrix between rankings and the training rankings.
 
         Parameters

@@ -47,7 +47,7 @@ class HammingKernel(RankingKernel):
     exact_on = frozenset({"ties", "missing"})
     _metric = "hamming"
 
-    def __init__(self, missing_values=np.nan):
+    def __init__(self, missing_values: float = np.nan) -> None:
         self.missing_values = missing_values
 
     def _pairwise(self, ranks, other_ranks=None):
@@ -97,7 +97,7 @@ class SpearmanKernel(RankingKernel):
     exact_on = frozenset({"ties", "missing"})
     _metric = "spearman"
 
-    def __init__(self, missing_values=np.nan):
+    def __init__(self, missing_values: float = np.nan) -> None:
         self.missing_values = missing_values
 
     def _pairwise(self, ranks, other_ranks=None):

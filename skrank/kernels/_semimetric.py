@@ -1,10 +1,13 @@
 """Kernels made of a distance between rankings."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.gaussian_process.kernels import Hyperparameter
 from sklearn.utils import gen_batches
 
 from skrank._rankings import check_rankings
+from skrank._typing import ArrayLike
 from skrank.kernels._base import RankingKernel, check_positive
 from skrank.kernels._mallows import exponential, exponential_gradient
 from skrank.kernels._mallows_gram import mallows_diagonal, mallows_gram, mallows_gram_and_gradient
@@ -63,13 +66,13 @@ class SemimetricKernel(RankingKernel):
 
     def __init__(
         self,
-        metric="spearman",
-        nu=0.1,
-        p=2,
-        nu_bounds=(1e-5, 1e2),
-        allow_indefinite=False,
-        missing_values=np.nan,
-    ):
+        metric: str = "spearman",
+        nu: float = 0.1,
+        p: float = 2,
+        nu_bounds: tuple[float, float] | str = (1e-5, 1e2),
+        allow_indefinite: bool = False,
+        missing_values: float = np.nan,
+    ) -> None:
         self.metric = metric
         self.nu = nu
         self.p = p
@@ -78,12 +81,12 @@ class SemimetricKernel(RankingKernel):
         self.missing_values = missing_values
 
     @property
-    def hyperparameter_nu(self):
+    def hyperparameter_nu(self) -> Any:
         """The specification of `nu` for Gaussian processes."""
         return Hyperparameter("nu", "numeric", self.nu_bounds)
 
     @property
-    def exact_on(self):
+    def exact_on(self) -> frozenset[str]:  # type: ignore[override]
         """Where the kernel is defined besides full rankings: its own marginalisation, or one of the Kemeny distance."""
         return {"kendall": frozenset({"ties"}), "kemeny": frozenset({"ties", "missing"})}.get(self.metric, frozenset())
 
@@ -165,7 +168,14 @@ class DistanceInducedKernel(RankingKernel):
            [0., 1., 1.]])
     """
 
-    def __init__(self, metric="kendall", center=None, p=2, allow_indefinite=False, missing_values=np.nan):
+    def __init__(
+        self,
+        metric: str = "kendall",
+        center: ArrayLike | None = None,
+        p: float = 2,
+        allow_indefinite: bool = False,
+        missing_values: float = np.nan,
+    ) -> None:
         self.metric = metric
         self.center = center
         self.p = p

@@ -1,10 +1,11 @@
 """Bradley-Terry scores from pairwise comparisons."""
 
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval
@@ -17,6 +18,7 @@ from sklearn.utils.validation import (
 
 from skrank._fitting import all_or_nothing, warn_caller
 from skrank._rankings import check_weights
+from skrank._typing import ArrayLike, Floats, Integers, Items, RandomState, _fit_context
 from skrank.exceptions import InsufficientDataWarning
 from skrank.linear_model._comparison_graph import (
     ComparisonGraph,
@@ -107,7 +109,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, alpha=0.1, *, items=None, max_iter=100, tol=1e-4):
+    def __init__(self, alpha: float = 0.1, *, items: Items = None, max_iter: int = 100, tol: float = 1e-4) -> None:
         self.alpha = alpha
         self.items = items
         self.max_iter = max_iter
@@ -115,7 +117,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Estimate the scores.
 
         Parameters
@@ -166,7 +168,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
             )
         return self
 
-    def standard_errors(self, random_state=0):
+    def standard_errors(self, random_state: RandomState = 0) -> Floats:
         r"""Standard errors of the scores, each relative to the mean of the items it is connected with.
 
         The square roots of the diagonal of the inverse of `information_`, after projection on sum zero over each
@@ -195,7 +197,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
             self._graph, self.scores_, self.information_, self.alpha, self.connected_components_, _N_DRAWS, random_state
         )
 
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> Floats:
         """Log-odds that the first item of each pair beats the second.
 
         Parameters
@@ -211,7 +213,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         first, second = _item_numbers(_check_pairs(self, X, reset=False), self.items_)
         return self.scores_[first] - self.scores_[second]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> Floats:
         """Probabilities that the first item of each pair loses and wins.
 
         Parameters
@@ -227,7 +229,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         margin = self.decision_function(X)
         return np.column_stack([expit(-margin), expit(margin)])
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> Integers:
         """Whether the first item of each pair is expected to win.
 
         Parameters
@@ -242,7 +244,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         """
         return (self.decision_function(X) > 0).astype(int)
 
-    def score(self, X, y=None, sample_weight=None):
+    def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Share of comparisons that the scores predict.
 
         Parameters

@@ -2,9 +2,10 @@
 
 from functools import partial
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from skrank._fitting import all_or_nothing
+from skrank._typing import ArrayLike, Floats, RandomState, _fit_context
 from skrank.manifold._landmark_checks import check_landmarks, resolve_n_landmarks, warn_of_doubts
 from skrank.manifold._landmark_fit import draw_design, embed_landmarks, pilot_landmarks, plan_budget
 from skrank.manifold._oracles import EuclideanOracle
@@ -177,21 +179,21 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
 
     def __init__(
         self,
-        n_components=2,
+        n_components: int = 2,
         *,
-        oracle=None,
-        n_landmarks="auto",
-        landmarks="maxmin",
-        n_comparisons="auto",
-        alpha=0.1,
-        design="circulant",
-        refine="mle",
-        warm_start_share=0.3,
-        tol=0.02,
-        max_iter=30,
-        random_state=None,
-        n_jobs=None,
-    ):
+        oracle: Any = None,
+        n_landmarks: int | Literal["auto"] = "auto",
+        landmarks: str | ArrayLike = "maxmin",
+        n_comparisons: int | Literal["auto"] = "auto",
+        alpha: float = 0.1,
+        design: Literal["circulant", "iid"] = "circulant",
+        refine: Literal["mle", "ste"] | None = "mle",
+        warm_start_share: float = 0.3,
+        tol: float = 0.02,
+        max_iter: int = 30,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.n_components = n_components
         self.oracle = oracle
         self.n_landmarks = n_landmarks
@@ -217,7 +219,7 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Ask the oracle about the rows of X and embed them.
 
         Parameters
@@ -303,7 +305,7 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
         context.call_on_fit_task_end(estimator=self, X=X)
         return self
 
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X: ArrayLike, y: Any = None) -> Floats:
         """Ask the oracle about the rows of X, embed them and return their coordinates.
 
         Parameters
@@ -319,7 +321,7 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
         """
         return self.fit(X).embedding_
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> Floats:
         """Places of rows in the embedding: known ones of fitted rows; of new rows after asking the oracle.
 
         Parameters

@@ -18,14 +18,17 @@ the oracle, not to the estimator that asks, and survive a grid search.
 from collections.abc import Callable
 from numbers import Integral, Real
 from threading import RLock
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.metrics.pairwise import PAIRED_DISTANCES, paired_distances
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils.metaestimators import available_if
 
 from skrank._random import mix
 from skrank._rankings import refuse_masked
+from skrank._typing import Array, ArrayLike
 from skrank.manifold._circulant import CHUNK, doubled
 from skrank.manifold._row_index import row_keys
 
@@ -98,17 +101,26 @@ class EuclideanOracle(_Oracle):
         "flip_rate": [Interval(Real, 0, 0.5, closed="both")],
         "random_state": [Interval(Integral, 0, None, closed="left")],
     }
+    _items: Array  # of a bound oracle
+    _keys: Array
 
-    def __init__(self, metric="euclidean", noise=None, scale="auto", flip_rate=0.1, random_state=0):
+    def __init__(
+        self,
+        metric: Any = "euclidean",
+        noise: str | None = None,
+        scale: float | Literal["auto"] = "auto",
+        flip_rate: float = 0.1,
+        random_state: int = 0,
+    ) -> None:
         self.metric, self.noise, self.scale, self.flip_rate = metric, noise, scale, flip_rate
         self.random_state = random_state
         validate_parameter_constraints(self._parameter_constraints, vars(self), type(self).__name__)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         parameters = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._parameter_constraints)
         return f"EuclideanOracle({parameters})"
 
-    def __call__(self, anchors, left, right):
+    def __call__(self, anchors: Array, left: Array, right: Array) -> NDArray[np.bool_]:
         anchors, left, right = (_as_points(rows) for rows in (anchors, left, right))
         near, far = self._squared_distances(anchors, left), self._squared_distances(anchors, right)
         if not hasattr(self, "scale_"):
@@ -118,7 +130,7 @@ class EuclideanOracle(_Oracle):
         noise = _antisymmetric_noise(*(self._keys_of(rows) for rows in (anchors, left, right)))
         return self._answers(self._halved(near), self._halved(far), noise)
 
-    def bind(self, X):
+    def bind(self, X: ArrayLike) -> Self:
         """An oracle for questions about these rows, which sets the scale.
 
         Parameters
@@ -137,7 +149,7 @@ class EuclideanOracle(_Oracle):
         bound._keys = None if self.noise is None else bound._keys_of(bound._items)
         return bound
 
-    def start(self, anchor, order):
+    def start(self, anchor: int, order: Array) -> Any:
         """Answers in slices, for the circulant design; only of a bound oracle.
 
         Parameters
@@ -289,20 +301,20 @@ class CountingOracle(_Oracle):
     3
     """
 
-    def __init__(self, oracle):
+    def __init__(self, oracle: Any) -> None:
         self.oracle = oracle
         self._counter = _Counter()
 
     @property
-    def n_queries_(self):
+    def n_queries_(self) -> int:
         """Number of questions so far."""
         return self._counter.value
 
-    def __call__(self, anchors, left, right):
+    def __call__(self, anchors: Array, left: Array, right: Array) -> NDArray[np.bool_]:
         self._counter.add(len(left))
         return self.oracle(anchors, left, right)
 
-    def bind(self, X):
+    def bind(self, X: ArrayLike) -> Self:
         """Bind the oracle that answers; the count is shared.
 
         Parameters
@@ -374,23 +386,25 @@ class CachingOracle(_Oracle):
     (3, 2)
     """
 
-    def __init__(self, oracle):
+    def __init__(self, oracle: Any) -> None:
         self.oracle = oracle
-        self._answers = {}  # (anchor, smaller key, larger key) -> whether the item of the smaller key is nearer
+        self._answers: dict[
+            Any, bool
+        ] = {}  # (anchor, smaller key, larger key) -> whether the item of the smaller key is nearer
         self._counter = _Counter()
         self._lock = RLock()
 
     @property
-    def n_queries_(self):
+    def n_queries_(self) -> int:
         """Number of questions so far."""
         return self._counter.value
 
     @property
-    def n_asked_(self):
+    def n_asked_(self) -> int:
         """Number of questions passed on to the oracle that answers."""
         return len(self._answers)
 
-    def __call__(self, anchors, left, right):
+    def __call__(self, anchors: Array, left: Array, right: Array) -> NDArray[np.bool_]:
         anchors, left, right = np.asarray(anchors), np.asarray(left), np.asarray(right)
         left_keys, right_keys = row_keys(left), row_keys(right)
         turned = left_keys > right_keys
@@ -411,7 +425,7 @@ class CachingOracle(_Oracle):
                 self._answers.update(zip(new, (nearer ^ turned[rows]).tolist(), strict=True))
             return np.array([self._answers[question] for question in questions], dtype=bool) ^ turned
 
-    def bind(self, X):
+    def bind(self, X: ArrayLike) -> Self:
         """Bind the oracle that answers; the cache is shared.
 
         Parameters

@@ -1,11 +1,12 @@
 """Stochastic triplet embedding: maximum likelihood coordinates from recorded triplet answers."""
 
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._fitting import all_or_nothing, warn_caller
 from skrank._triplets import check_triplets, count_items
+from skrank._typing import ArrayLike, Floats, RandomState, _fit_context
 from skrank.exceptions import InsufficientDataWarning
 from skrank.manifold._triplet_loss import TripletLoss
 from skrank.metrics import triplet_accuracy
@@ -101,8 +103,16 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
     }
 
     def __init__(
-        self, n_components=2, *, n_samples=None, init="spectral", alpha=0.0, max_iter=300, tol=0.02, random_state=None
-    ):
+        self,
+        n_components: int = 2,
+        *,
+        n_samples: int | None = None,
+        init: str | ArrayLike = "spectral",
+        alpha: float = 0.0,
+        max_iter: int = 300,
+        tol: float = 0.02,
+        random_state: RandomState = None,
+    ) -> None:
         self.n_components = n_components
         self.n_samples = n_samples
         self.init = init
@@ -113,7 +123,7 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Embed the items of the triplets.
 
         Parameters
@@ -175,7 +185,7 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
         context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
         return self
 
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X: ArrayLike, y: Any = None) -> Floats:
         """Embed the items of the triplets and return their coordinates.
 
         Parameters
@@ -192,7 +202,7 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
         """
         return self.fit(X, y).embedding_
 
-    def score(self, X, y=None):
+    def score(self, X: ArrayLike, y: Any = None) -> float:
         """Share of triplet answers that the embedding reproduces.
 
         Parameters

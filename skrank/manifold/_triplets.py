@@ -1,8 +1,12 @@
 """Recorded triplet answers in the place of an oracle."""
 
+from typing import Self
+
 import numpy as np
+from numpy.typing import NDArray
 
 from skrank._triplets import check_triplets, count_items
+from skrank._typing import Array, ArrayLike
 
 
 class TripletOracle:
@@ -43,7 +47,7 @@ class TripletOracle:
     array([ True, False, False])
     """
 
-    def __init__(self, triplets):
+    def __init__(self, triplets: ArrayLike) -> None:
         self.triplets = check_triplets(triplets)
         self.n_samples = count_items(self.triplets)
         pairs = self._pair_codes(self.triplets[:, 1], self.triplets[:, 2])
@@ -55,7 +59,7 @@ class TripletOracle:
         self._lower_is_nearer = np.where(votes == 0, lower_is_nearer[first], votes) > 0
 
     @classmethod
-    def from_triplets(cls, triplets, responses=None):
+    def from_triplets(cls, triplets: ArrayLike, responses: ArrayLike | None = None) -> Self:
         """Oracle of answers in cblearn's list-order, list-boolean or list-count format.
 
         Parameters
@@ -77,10 +81,10 @@ class TripletOracle:
         """
         return cls(check_triplets(triplets, responses))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.triplets)
 
-    def __call__(self, anchors, left, right):
+    def __call__(self, anchors: Array, left: Array, right: Array) -> NDArray[np.bool_]:
         """Whether `left` is nearer to `anchors` than `right`, by the recorded answers.
 
         Parameters

@@ -1,12 +1,14 @@
 """Matching the components of two Mallows mixtures."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from skrank._mallows import mean_distance
 from skrank._rankings import check_rankings, pair_indices, pair_signs
+from skrank._typing import ArrayLike, Integers
 
 # Divergences are infinite at dispersion 0 and vanish at 1; this near, they still order everything.
 LEAST_DISPERSION = 1e-6
@@ -36,7 +38,7 @@ class ComponentMatch:
     weight_errors: np.ndarray
     unmatched: np.ndarray
 
-    def relabel(self, y):
+    def relabel(self, y: ArrayLike) -> Integers:
         """Labels of the estimate's components as those of the reference; -1 for an unmatched component."""
         matched = np.flatnonzero(self.components >= 0)
         labels = np.full(len(matched) + len(self.unmatched), -1)
@@ -44,7 +46,7 @@ class ComponentMatch:
         return labels[np.asarray(y)]
 
 
-def match_components(reference, estimate):
+def match_components(reference: Any, estimate: Any) -> ComponentMatch:
     """Relabel the components of one Mallows mixture to those of another, and tell how far they are off.
 
     The pairs are those with the smallest sum of symmetrised Kullback-Leibler divergences between the matched components
@@ -101,7 +103,7 @@ def match_components(reference, estimate):
     errors[0, rows] = center_distances(first[0], second[0])[rows, columns]
     errors[1, rows] = second[1][columns] - first[1][rows]
     errors[2, rows] = second[2][columns] - first[2][rows]
-    return ComponentMatch(components, *errors, np.setdiff1d(np.arange(len(second[0])), columns))
+    return ComponentMatch(components, errors[0], errors[1], errors[2], np.setdiff1d(np.arange(len(second[0])), columns))
 
 
 def _parameters(mixture, name):

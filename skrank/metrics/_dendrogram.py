@@ -3,8 +3,10 @@
 import numpy as np
 from sklearn.utils import check_array, column_or_1d
 
+from skrank._typing import ArrayLike
 
-def dendrogram_purity(children, y):
+
+def dendrogram_purity(children: ArrayLike, y: ArrayLike) -> float:
     """Expected purity of the smallest cluster that holds two random leaves of one label.
 
     Draw two different leaves with the same label, uniformly among all such pairs; take the smallest subtree that holds

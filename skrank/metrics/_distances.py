@@ -10,6 +10,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from skrank._rankings import check_rankings, check_same_items, has_missing, row_blocks, rows_with_ties
+from skrank._typing import ArrayLike, Floats
 from skrank.metrics._pair_products import TILE_ROWS, kemeny_distances, sign_products
 
 METRICS = ("kendall", "kemeny", "spearman_footrule", "spearman", "hamming", "cayley", "lp", "chebyshev")
@@ -27,7 +28,9 @@ _CDIST = {
 }
 
 
-def pairwise_ranking_distances(X, Y=None, metric="kendall", *, p=2, n_jobs=None):
+def pairwise_ranking_distances(
+    X: ArrayLike, Y: ArrayLike | None = None, metric: str = "kendall", *, p: float = 2, n_jobs: int | None = None
+) -> Floats:
     """Distances between the rankings of one or two rank matrices.
 
     Parameters

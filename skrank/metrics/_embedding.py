@@ -5,9 +5,10 @@ from sklearn import get_config
 from sklearn.utils import check_array, check_consistent_length, gen_batches
 
 from skrank._triplets import check_triplets
+from skrank._typing import ArrayLike
 
 
-def procrustes_error(reference, embedding):
+def procrustes_error(reference: ArrayLike, embedding: ArrayLike) -> float:
     r"""Share of the reference's variation that the embedding misses, at its best scale, rotation, reflection and shift.
 
     With both clouds centred and scaled to a Frobenius norm of one, and :math:`\sigma` the singular values of
@@ -58,7 +59,7 @@ def procrustes_error(reference, embedding):
     return float(np.clip(1 - singular_values.sum() ** 2, 0, 1))
 
 
-def triplet_accuracy(embedding, triplets, responses=None):
+def triplet_accuracy(embedding: ArrayLike, triplets: ArrayLike, responses: ArrayLike | None = None) -> float:
     """Share of triplet answers that an embedding reproduces.
 
     Parameters

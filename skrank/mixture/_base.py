@@ -2,21 +2,23 @@
 
 from abc import ABCMeta, abstractmethod
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin, _fit_context
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._fitting import all_or_nothing, warn_caller
 from skrank._rankings import aggregate, check_rankings, check_weights
+from skrank._typing import ArrayLike, Floats, Integers, _fit_context
 from skrank.mixture._description import description_length
 from skrank.mixture._diagnostics import n_samples_required, problems
 from skrank.mixture._expectation_maximization import Mixture, expectation
 from skrank.mixture._fit import fit_auto, fit_fixed, n_tasks_at_most
-from skrank.mixture._goodness_of_fit import goodness_of_fit, sample_mixture
+from skrank.mixture._goodness_of_fit import GoodnessOfFitResult, goodness_of_fit, sample_mixture
 from skrank.mixture._pair_signs import PairSigns
 from skrank.mixture._peel import SearchOptions, subsample
 from skrank.mixture._selection import n_effective_components
@@ -68,10 +70,9 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
             return fit_auto(data, self.max_components, self.criterion, inits, rng, options, **settings)
         return fit_fixed(data, self.n_components, inits, rng, options, **settings)
 
-    @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the mixture.
 
         Parameters
@@ -164,7 +165,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         return Mixture(self.centers_, self.dispersions_, self.weights_, **fields)
 
     # ------------------------------------------------------------ prediction
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> Floats:
         """Posterior probability of each component.
 
         Parameters
@@ -181,7 +182,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         probabilities = expectation(data, self._mixture())[0].T.astype(float)
         return (probabilities / probabilities.sum(axis=1, keepdims=True))[inverse]
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> Integers:
         """Most probable component of each ranking.
 
         Parameters
@@ -195,7 +196,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         """
         return self.predict_proba(X).argmax(axis=1)
 
-    def fit_predict(self, X, y=None, sample_weight=None):
+    def fit_predict(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Integers:
         """Fit the mixture and return the most probable component of each ranking.
 
         Parameters
@@ -214,7 +215,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         """
         return self.fit(X, y, sample_weight=sample_weight).predict(X)
 
-    def score_samples(self, X):
+    def score_samples(self, X: ArrayLike) -> Floats:
         """Log probability of each ranking under the mixture.
 
         Parameters
@@ -230,7 +231,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         data, inverse = self._table(X)
         return expectation(data, self._mixture(), with_log_density=True)[2][inverse]
 
-    def score(self, X, y=None, sample_weight=None):
+    def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Mean log probability of the rankings; see `score_samples`.
 
         Parameters
@@ -257,7 +258,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         log_likelihood = data.total_weight * expectation(data, self._mixture())[1]
         return float(n_parameters * penalty_of(data.total_weight) - 2 * log_likelihood)
 
-    def bic(self, X, sample_weight=None):
+    def bic(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Bayesian information criterion, lower is better.
 
         It counts k - 1 weights, k dispersions and n - 1 numbers for each of the k centers of n items. A center is no
@@ -276,7 +277,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         """
         return self._criterion(X, sample_weight, np.log)
 
-    def aic(self, X, sample_weight=None):
+    def aic(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Akaike information criterion, lower is better; it counts parameters as `bic` does.
 
         Parameters
@@ -292,7 +293,9 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         """
         return self._criterion(X, sample_weight, lambda _: 2.0)
 
-    def goodness_of_fit(self, X, n_draws=99, sample_weight=None):
+    def goodness_of_fit(
+        self, X: ArrayLike, n_draws: int = 99, sample_weight: ArrayLike | None = None
+    ) -> GoodnessOfFitResult:
         """Whether a mixture of this many components fits: what one more component could gain.
 
         The statistic is the largest gain in total log-likelihood, in nats, of a component of at least `min_weight` more
@@ -322,7 +325,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         data = subsample(self._table(X, sample_weight)[0], self.subsample, rng)
         return goodness_of_fit(data, self._mixture(), n_draws, rng, self._search_options(), self.n_jobs)
 
-    def sample(self, n_samples=1):
+    def sample(self, n_samples: int = 1) -> tuple[Integers, Integers]:
         """Draw full rankings from the mixture.
 
         Parameters

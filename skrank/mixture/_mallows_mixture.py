@@ -1,11 +1,13 @@
 """Mixtures of Mallows models with any dispersions: peel, polish, exchange."""
 
 from numbers import Integral
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skrank._rankings import check_rankings
+from skrank._typing import RandomState
 from skrank.mixture._base import BaseMallowsMixture
 from skrank.mixture._fit import starts
 
@@ -133,20 +135,20 @@ class MallowsMixture(BaseMallowsMixture):
 
     def __init__(
         self,
-        n_components=1,
+        n_components: int | Literal["auto"] = 1,
         *,
-        max_components=10,
-        criterion="mdl",
-        min_weight=0.02,
-        init="peel",
-        n_init=1,
-        polish=True,
-        max_iter=150,
-        tol=1e-7,
-        subsample=3000,
-        random_state=None,
-        n_jobs=None,
-    ):
+        max_components: int = 10,
+        criterion: Literal["mdl", "split"] = "mdl",
+        min_weight: float = 0.02,
+        init: Any = "peel",
+        n_init: int = 1,
+        polish: bool = True,
+        max_iter: int = 150,
+        tol: float = 1e-7,
+        subsample: int = 3000,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.n_components = n_components
         self.max_components = max_components
         self.criterion = criterion

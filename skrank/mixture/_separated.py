@@ -4,10 +4,12 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from numbers import Integral, Real
+from typing import Literal
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from skrank._typing import RandomState
 from skrank.exceptions import SeparationWarning
 from skrank.mixture._base import BaseMallowsMixture
 from skrank.mixture._moment_weights import moment_weights
@@ -145,20 +147,20 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
 
     def __init__(
         self,
-        n_components=1,
+        n_components: int | Literal["auto"] = 1,
         *,
-        separation=0.05,
-        max_prefix=6,
-        max_components=10,
-        criterion="mdl",
-        exchange=True,
-        min_weight=0.02,
-        max_iter=150,
-        tol=1e-7,
-        subsample=3000,
-        random_state=None,
-        n_jobs=None,
-    ):
+        separation: float = 0.05,
+        max_prefix: int = 6,
+        max_components: int = 10,
+        criterion: Literal["mdl", "split"] = "mdl",
+        exchange: bool = True,
+        min_weight: float = 0.02,
+        max_iter: int = 150,
+        tol: float = 1e-7,
+        subsample: int = 3000,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.n_components = n_components
         self.separation = separation
         self.max_prefix = max_prefix

@@ -1,13 +1,16 @@
 """OrderingEncoder: ballots with columns first choice, second choice, ... as a step of a pipeline."""
 
+from typing import Any, Literal, Self
+
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._fitting import all_or_nothing
 from skrank._rankings import check_rankings
+from skrank._typing import Array, ArrayLike, Floats, Unranked, _fit_context
 from skrank.preprocessing._labels import check_items, distinct_labels, label_table
 from skrank.preprocessing._orderings import UNRANKED, fit_width, order_ranks, rank_orderings
 
@@ -64,13 +67,13 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
 
     _parameter_constraints = {"items": [StrOptions({"auto"}), "array-like", range], **UNRANKED}
 
-    def __init__(self, *, items="auto", unranked=None):
+    def __init__(self, *, items: ArrayLike | range | Literal["auto"] = "auto", unranked: Unranked = None) -> None:
         self.items = items
         self.unranked = unranked
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the items' labels.
 
         Parameters
@@ -88,7 +91,7 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
         self._fit_ranks(X)
         return self
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Floats:
         """Rank matrix of ballots.
 
         Parameters
@@ -113,7 +116,7 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X: Any, y: Any = None) -> Floats:
         """Learn the items' labels and return the rank matrix of the same ballots.
 
         Parameters
@@ -130,7 +133,7 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
         """
         return self._fit_ranks(X)
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: ArrayLike) -> Array:
         """Ballots of a rank matrix.
 
         Parameters
@@ -159,7 +162,7 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
             ballots = ballots[:, :n_choices]  # the one item left out comes after all others: nothing is lost
         return fit_width(ballots, n_choices, "X")
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the output's columns: the items.
 
         Parameters

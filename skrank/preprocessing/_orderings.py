@@ -1,7 +1,9 @@
 """Orderings (items, best first) <-> rank matrices."""
 
+from typing import Any
+
 import numpy as np
-from sklearn.utils._param_validation import StrOptions, validate_params
+from sklearn.utils._param_validation import StrOptions
 
 from skrank._rankings import (
     MISSING,
@@ -14,6 +16,7 @@ from skrank._rankings import (
     settle_unranked,
     to_rank_matrix,
 )
+from skrank._typing import Array, ArrayLike, Floats, Items, Unranked, validate_params
 from skrank.preprocessing._labels import GAP, UNKNOWN, check_items, distinct_labels, encode, label_table
 
 UNRANKED = {"unranked": [StrOptions({"last", "missing"}), None]}
@@ -22,7 +25,7 @@ UNRANKED = {"unranked": [StrOptions({"last", "missing"}), None]}
 @validate_params(
     {"orderings": "no_validation", "items": ["array-like", range, None], **UNRANKED}, prefer_skip_nested_validation=True
 )
-def ranks_from_orderings(orderings, *, items=None, unranked=None):
+def ranks_from_orderings(orderings: Any, *, items: Items = None, unranked: Unranked = None) -> Floats:
     """Rank matrix of orderings: lists of items, best first.
 
     An ordering says which item takes each place; a ranking says which place each item takes. Everything in skrank
@@ -81,7 +84,7 @@ def ranks_from_orderings(orderings, *, items=None, unranked=None):
 @validate_params(
     {"X": "no_validation", "items": ["array-like", range, None], **UNRANKED}, prefer_skip_nested_validation=True
 )
-def orderings_from_ranks(X, *, items=None, unranked=None):
+def orderings_from_ranks(X: ArrayLike, *, items: Items = None, unranked: Unranked = None) -> Array:
     """Orderings (items, best first) of a rank matrix.
 
     Parameters

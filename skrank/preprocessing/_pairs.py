@@ -1,8 +1,10 @@
 """Pairwise comparisons (who beat whom) -> rank matrices."""
 
+from typing import Any, Literal
+
 import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import StrOptions, validate_params
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_consistent_length
 
 from skrank._rankings import (
@@ -14,6 +16,7 @@ from skrank._rankings import (
     settle_unranked,
     to_rank_matrix,
 )
+from skrank._typing import ArrayLike, Floats, Items, Unranked, validate_params
 from skrank.preprocessing._labels import GAP, UNKNOWN, check_items, distinct_labels, encode, label_array, label_table
 from skrank.preprocessing._orderings import UNRANKED
 
@@ -31,7 +34,15 @@ METHOD = {"method": [StrOptions({"exact", "copeland"})]}
     },
     prefer_skip_nested_validation=True,
 )
-def ranks_from_pairs(pairs, *, groups=None, items=None, sample_weight=None, method="exact", unranked=None):
+def ranks_from_pairs(
+    pairs: Any,
+    *,
+    groups: ArrayLike | None = None,
+    items: Items = None,
+    sample_weight: ArrayLike | None = None,
+    method: Literal["exact", "copeland"] = "exact",
+    unranked: Unranked = None,
+) -> Floats:
     """Rank matrix of pairwise comparisons, given as (winner, loser).
 
     Parameters
@@ -109,7 +120,9 @@ def ranks_from_pairs(pairs, *, groups=None, items=None, sample_weight=None, meth
 
 
 @validate_params({"wins": ["array-like"], **METHOD, **UNRANKED}, prefer_skip_nested_validation=True)
-def ranks_from_wins(wins, *, method="exact", unranked=None):
+def ranks_from_wins(
+    wins: ArrayLike, *, method: Literal["exact", "copeland"] = "exact", unranked: Unranked = None
+) -> Floats:
     """Rank matrix of matrices of pairwise wins.
 
     Parameters

@@ -1,15 +1,14 @@
 """Scores, ratings and utilities -> rank matrices."""
 
-from sklearn.utils._param_validation import validate_params
-
 from skrank._rankings import check_rankings, densify, to_rank_matrix
+from skrank._typing import ArrayLike, Floats, validate_params
 
 
 @validate_params(
     {"scores": "no_validation", "higher_is_preferred": ["boolean"]},
     prefer_skip_nested_validation=True,
 )
-def ranks_from_scores(scores, *, higher_is_preferred=True):
+def ranks_from_scores(scores: ArrayLike, *, higher_is_preferred: bool = True) -> Floats:
     """Rank matrix of scores: ratings, utilities, times, prices.
 
     Parameters

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 from numbers import Integral
+from typing import Literal
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from skrank._random import as_generator
 from skrank._rankings import (
@@ -17,6 +18,7 @@ from skrank._rankings import (
     pair_signs,
     row_blocks,
 )
+from skrank._typing import Array, ArrayLike, RandomState, validate_params
 from skrank.stats._kemeny import kemeny_ordering, ordering_values
 
 
@@ -71,7 +73,7 @@ class KemenyResult:
     item_names: np.ndarray | None = None
 
     @property
-    def ordering(self):
+    def ordering(self) -> Array:
         """Items, best first: their names where these are known, otherwise their column numbers."""
         return _by_rank(self.ranks, self.item_names)
 
@@ -86,7 +88,14 @@ class KemenyResult:
     },
     prefer_skip_nested_validation=True,
 )
-def kemeny_consensus(X, *, sample_weight=None, method="auto", n_init=10, random_state=0):
+def kemeny_consensus(
+    X: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    method: Literal["auto", "exact", "local"] = "auto",
+    n_init: int = 10,
+    random_state: RandomState = 0,
+) -> KemenyResult:
     """The ranking with the smallest summed Kendall distance to the given ones (Kemeny-Young).
 
     It is also the maximum likelihood center of a Mallows model (:class:`~skrank.stats.mallows`). Ties and missing items
@@ -171,7 +180,7 @@ class BordaResult:
     item_names: np.ndarray | None = None
 
     @property
-    def ordering(self):
+    def ordering(self) -> Array:
         """Items, best first, equal ones by column: their names where known, otherwise their column numbers."""
         return _by_rank(self.ranks, self.item_names)
 
@@ -180,7 +189,7 @@ class BordaResult:
     {"X": ["array-like"], "sample_weight": ["array-like", None]},
     prefer_skip_nested_validation=True,
 )
-def borda_consensus(X, *, sample_weight=None):
+def borda_consensus(X: ArrayLike, *, sample_weight: ArrayLike | None = None) -> BordaResult:
     """Items by how many comparisons with other items they win less how many they lose (Borda's count).
 
     On full rankings this is the order of the mean ranks. A ranking counts for the pairs of items it orders strictly, so
@@ -247,7 +256,7 @@ class PairwiseMajorityResult:
     {"X": ["array-like"], "sample_weight": ["array-like", None]},
     prefer_skip_nested_validation=True,
 )
-def pairwise_majority(X, *, sample_weight=None):
+def pairwise_majority(X: ArrayLike, *, sample_weight: ArrayLike | None = None) -> PairwiseMajorityResult:
     """How much weight prefers each item to each other one.
 
     A ranking counts for the pairs of items it orders strictly: ties and missing items say nothing of a pair.

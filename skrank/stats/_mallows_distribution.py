@@ -1,6 +1,7 @@
 """The Mallows distribution over rankings."""
 
 from numbers import Integral, Real
+from typing import Literal, Self
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from skrank import _mallows
 from skrank._fitting import warn_caller
 from skrank._random import as_generator
 from skrank._rankings import MISSING, aggregate, check_rankings, check_weights, row_blocks
+from skrank._typing import ArrayLike, Floats, Integers, RandomState
 from skrank.exceptions import InsufficientDataWarning
 from skrank.stats._consensus import kemeny_consensus
 from skrank.stats._mallows_likelihood import check_missing, conditional_positions, fit_dispersion, log_probabilities
@@ -73,7 +75,10 @@ class mallows:
     mallows(center=[0, 1, 2, 3], phi=0.501)
     """
 
-    def __init__(self, center, phi):
+    center: Integers
+    phi: float
+
+    def __init__(self, center: ArrayLike, phi: float) -> None:
         if np.ndim(center) != 1:
             raise ValueError(f"center must be one ranking, of shape (n_items,), got shape {np.shape(center)}.")
         center = check_rankings(
@@ -89,19 +94,21 @@ class mallows:
         self.center, self.phi = center, float(phi)
 
     @property
-    def nu(self):
+    def nu(self) -> float:
         """Concentration -log(phi), infinite for phi = 0."""
         return np.inf if self.phi == 0 else max(-np.log(self.phi), 0.0)
 
     @property
-    def n_items(self):
+    def n_items(self) -> int:
         """Number of items."""
         return len(self.center)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"mallows(center={np.array2string(self.center, separator=', ', threshold=20)}, phi={self.phi:.4g})"
 
-    def rvs(self, size=None, random_state=None, *, given=None):
+    def rvs(
+        self, size: int | None = None, random_state: RandomState = None, *, given: ArrayLike | None = None
+    ) -> Integers:
         """Draw full rankings, by repeated insertion.
 
         Parameters
@@ -148,7 +155,7 @@ class mallows:
             drawn[rows] = _mallows.sample_mallows(centers, self.nu, rng, None if ranks is None else ranks[rows])
         return drawn
 
-    def logpmf(self, X):
+    def logpmf(self, X: ArrayLike) -> Floats:
         """Log probability that a drawn ranking is consistent with each of the given ones.
 
         Parameters
@@ -167,7 +174,7 @@ class mallows:
         """
         return log_probabilities(self._check(X, "X"), self.center, self.nu)
 
-    def pmf(self, X):
+    def pmf(self, X: ArrayLike) -> Floats:
         """Probability that a drawn ranking is consistent with each of the given ones.
 
         Parameters
@@ -182,7 +189,7 @@ class mallows:
         """
         return np.exp(self.logpmf(X))
 
-    def log_partition(self):
+    def log_partition(self) -> float:
         """Log of the normalising constant, the sum of phi^d over all rankings.
 
         Returns
@@ -192,7 +199,7 @@ class mallows:
         """
         return float(_mallows.log_q_factorial(self.n_items, self.nu)[-1])
 
-    def mean_distance(self):
+    def mean_distance(self) -> float:
         """Expected Kendall distance of a drawn ranking from the center.
 
         Returns
@@ -202,7 +209,7 @@ class mallows:
         """
         return float(_mallows.mean_distance(self.n_items, self.nu)[-1])
 
-    def entropy(self):
+    def entropy(self) -> float:
         """Entropy in nats.
 
         Returns
@@ -212,7 +219,7 @@ class mallows:
         """
         return 0.0 if self.phi == 0 else self.log_partition() + self.nu * self.mean_distance()
 
-    def total_variation(self, other, *, n_samples=10_000, random_state=None):
+    def total_variation(self, other: "mallows", *, n_samples: int = 10_000, random_state: RandomState = None) -> float:
         """Total variation distance to another Mallows distribution over the same items.
 
         Exact for equal centers of at most 300 items, and for different ones of at most 9. Otherwise an unbiased
@@ -251,7 +258,9 @@ class mallows:
         return total_variation(centers, nus, int(n_samples), as_generator(random_state))
 
     @classmethod
-    def fit(cls, X, sample_weight=None, *, method="auto"):
+    def fit(
+        cls, X: ArrayLike, sample_weight: ArrayLike | None = None, *, method: Literal["auto", "exact", "local"] = "auto"
+    ) -> Self:
         """The maximum likelihood Mallows distribution of some rankings.
 
         The center is the Kemeny consensus (see :func:`~skrank.stats.kemeny_consensus`: exact unless the majorities form

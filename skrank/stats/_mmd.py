@@ -3,18 +3,20 @@
 import contextlib
 from dataclasses import dataclass, field
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from scipy.linalg.blas import dtrmm
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_array, column_or_1d
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from skrank._random import as_generator
 from skrank._rankings import MISSING, aggregate, check_rankings, check_same_items
+from skrank._typing import ArrayLike, RandomState, validate_params
 from skrank.kernels._marginalized import missing_marker
 from skrank.kernels._partial import PartialRankingKernel
 from skrank.stats._mmd_gram import distinct_gram, ranking_kernels, settle
@@ -58,7 +60,15 @@ class MMDTestResult:
     },
     prefer_skip_nested_validation=True,
 )
-def mmd_test(X, Y, kernel="mallows", *, n_permutations=999, random_state=None, n_jobs=None):
+def mmd_test(
+    X: ArrayLike,
+    Y: ArrayLike,
+    kernel: Any = "mallows",
+    *,
+    n_permutations: int = 999,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+) -> MMDTestResult:
     """Test whether two samples of rankings come from one distribution, by their maximum mean discrepancy.
 
     The statistic is the unbiased estimate of the squared distance between the two distributions' mean embeddings

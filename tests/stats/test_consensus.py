@@ -137,7 +137,7 @@ def test_bad_input():
         kemeny_consensus([0, 1, 2])
     with pytest.raises(ValueError, match="infinit"):
         borda_consensus([[0, np.inf]])
-    with pytest.raises(ValueError, match="Negative values"):
+    with pytest.raises(ValueError, match="not negative"):
         pairwise_majority([[0, 1]], sample_weight=[-1])
     with pytest.raises(ValueError, match="method"):
         kemeny_consensus([[0, 1]], method="best")
