@@ -6,6 +6,7 @@ The mixing function is the finaliser of Steele, Lea & Flood, "Fast splittable ps
 """
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 GOLDEN_GAMMA = np.uint64(0x9E3779B97F4A7C15)
 
@@ -48,3 +49,8 @@ def as_generator(random_state):
     if isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(2**31, size=4)
     return np.random.default_rng(random_state)
+
+
+def as_random_state(random_state):
+    """As `sklearn.utils.check_random_state`, but None takes fresh entropy instead of numpy's global state."""
+    return np.random.RandomState(np.random.MT19937()) if random_state is None else check_random_state(random_state)

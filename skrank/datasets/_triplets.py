@@ -5,9 +5,10 @@ from typing import Literal
 
 import numpy as np
 from scipy.special import expit
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from skrank._random import as_random_state
 from skrank._typing import ArrayLike, Floats, Integers, RandomState, validate_params
 
 
@@ -78,7 +79,7 @@ StochasticTripletEmbedding`. "flip": the answer is wrong with probability `flip_
     >>> triplet_accuracy(X, triplets)
     1.0
     """
-    random_state = check_random_state(random_state)
+    random_state = as_random_state(random_state)
     if coordinates is None:
         X = random_state.standard_normal((n_samples, n_components))
     else:

@@ -1,10 +1,10 @@
 """What all displays share: validated rankings with weights and names, samples, texts, colours and axes."""
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._random import as_random_state
 from skrank._rankings import MISSING, check_rankings, check_weights, ordering
 from skrank._rankings import item_names as column_names
 
@@ -33,7 +33,7 @@ def representative_rows(weights, most, random_state=0):
     total = weights.sum()
     if total <= most and (weights == np.rint(weights)).all():
         return np.repeat(np.arange(len(weights)), weights.astype(np.intp)), False
-    rng = check_random_state(random_state)
+    rng = as_random_state(random_state)
     return np.sort(rng.choice(len(weights), most, p=weights / total)), True
 
 

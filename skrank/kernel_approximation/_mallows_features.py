@@ -5,12 +5,13 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._fitting import all_or_nothing
+from skrank._random import as_random_state
 from skrank._rankings import check_rankings
 from skrank._typing import Array, ArrayLike, RandomState, _fit_context
 from skrank.kernel_approximation._parity import draw_pair_sets, odd_counts, rows_at_a_time
@@ -161,7 +162,7 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if np.dtype(self.dtype) not in (np.float32, np.float64):
             raise ValueError(f"dtype must be numpy.float32 or numpy.float64, got {self.dtype!r}.")
         ranks = check_rankings(X, estimator=self)
-        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._seed = int(as_random_state(self.random_state).randint(2**31 - 1))
         rng = np.random.default_rng(self._seed)
         self.nu_ = float(self.nu) if self.nu != "median" else nu_from_median(subsample(ranks, rng))
         # A single feature has no room for the constant.

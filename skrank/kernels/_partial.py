@@ -10,7 +10,7 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Product, Sum
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from skrank._callbacks import track
 from skrank._fitting import all_or_nothing
+from skrank._random import as_random_state
 from skrank._rankings import MISSING, aggregate, check_rankings, has_missing, row_blocks, rows_with_ties
 from skrank._typing import ArrayLike, Floats, RandomState, _fit_context
 from skrank.kernels._base import RankingKernel
@@ -279,7 +280,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
 
     def _fit(self, X, context):
         ranks = check_rankings(X, estimator=self)
-        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._seed = int(as_random_state(self.random_state).randint(2**31 - 1))
         kernel = named_kernel(self.kernel) if isinstance(self.kernel, str) else self.kernel
         check_kernel(kernel)
         self.method_ = choose_method(kernel, ranks, self.method, self.prior)

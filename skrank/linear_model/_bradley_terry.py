@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import (
     _check_feature_names,
@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
 )
 
 from skrank._fitting import all_or_nothing, warn_caller
+from skrank._random import as_random_state
 from skrank._rankings import check_weights
 from skrank._typing import ArrayLike, Floats, Integers, Items, RandomState, _fit_context
 from skrank.exceptions import InsufficientDataWarning
@@ -192,7 +193,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if len(self.scores_) <= _EXACT_UP_TO:
             return exact_standard_errors(self.information_, self.alpha, self.connected_components_)
-        random_state = check_random_state(random_state)
+        random_state = as_random_state(random_state)
         return sampled_standard_errors(
             self._graph, self.scores_, self.information_, self.alpha, self.connected_components_, _N_DRAWS, random_state
         )

@@ -9,12 +9,13 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._fitting import all_or_nothing, warn_caller
+from skrank._random import as_random_state
 from skrank._triplets import check_triplets, count_items
 from skrank._typing import ArrayLike, Floats, RandomState, _fit_context
 from skrank.exceptions import InsufficientDataWarning
@@ -286,7 +287,7 @@ def fit_triplets(
         quantity that `tol` bounds), `converged`, `stopped` (by the callback) and `n_answers` (how many triplets each
         item occurs in).
     """
-    random_state = check_random_state(random_state)
+    random_state = as_random_state(random_state)
     loss = TripletLoss(triplets, n_samples, alpha, np.float64 if len(triplets) < _PRECISE_BELOW else np.float32)
     if isinstance(init, str):
         start = {"spectral": _spectral_start, "random": _random_start}[init](

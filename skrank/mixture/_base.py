@@ -7,11 +7,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.callback import CallbackSupportMixin
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._fitting import all_or_nothing, warn_caller
+from skrank._random import as_random_state
 from skrank._rankings import aggregate, check_rankings, check_weights
 from skrank._typing import ArrayLike, Floats, Integers, _fit_context
 from skrank.mixture._description import description_length
@@ -140,7 +140,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         return PairSigns(table.ranks, table.weights), table.inverse
 
     def _generator(self):
-        return np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
+        return np.random.default_rng(as_random_state(self.random_state).randint(2**31, size=4))
 
     def _search_options(self):
         return SearchOptions(min_weight=self.min_weight, max_iter=self.max_iter, tol=self.tol)
