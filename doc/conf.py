@@ -23,6 +23,8 @@ exclude_patterns = ["_build", "_templates", "examples"]
 templates_path = ["_templates"]
 autosummary_generate = True
 numpydoc_show_class_members = False
+autodoc_typehints = "none"  # the docstrings say more, shapes for one
+autodoc_typehints = "none"  # the docstrings say more
 
 html_theme = "pydata_sphinx_theme"
 html_title = "skrank"

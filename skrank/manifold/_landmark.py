@@ -7,12 +7,13 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import CallbackSupportMixin
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
+from skrank._callbacks import track
 from skrank._fitting import all_or_nothing
+from skrank._random import as_random_state
 from skrank._typing import ArrayLike, Floats, RandomState, _fit_context
 from skrank.manifold._landmark_checks import check_landmarks, resolve_n_landmarks, warn_of_doubts
 from skrank.manifold._landmark_fit import draw_design, embed_landmarks, pilot_landmarks, plan_budget
@@ -234,7 +235,7 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
         self : LandmarkOrdinalEmbedding
         """
         X = validate_data(self, X, dtype=self._dtype(), ensure_min_samples=self.n_components + 3)
-        random_state = check_random_state(self.random_state)
+        random_state = as_random_state(self.random_state)
         index, first, inverse = RowIndex.build(X)
         # everything below is in the order of the design, where it does not depend on the order of X
         base = random_state.permutation(len(first))
@@ -350,23 +351,7 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
 
 
 def _track(estimator, context, prefix, iterable, name, length):
-    """Iterate over at most `length` tasks, telling the estimator's callbacks when each begins and ends."""
-    stage = context.subcontext(task_name=prefix + name, max_subtasks=length)
-    stage.call_on_fit_task_begin(estimator=estimator)
-    iterator, done = iter(iterable), object()
-    try:
-        for _ in range(length):
-            task = stage.subcontext(task_name=name)
-            task.call_on_fit_task_begin(estimator=estimator)
-            try:
-                result = next(iterator, done)
-                if result is done:
-                    break
-                yield result
-            finally:
-                task.call_on_fit_task_end(estimator=estimator)
-    finally:
-        stage.call_on_fit_task_end(estimator=estimator)
+    return track(estimator, context, prefix + name, iterable, length, task_name=name)
 
 
 def _take_rows(scores, rows):

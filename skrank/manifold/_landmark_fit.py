@@ -1,10 +1,12 @@
 """The fit of landmark ordinal embedding, from a bound oracle to coordinates."""
 
 from dataclasses import dataclass, replace
+from itertools import count
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
+from skrank._callbacks import iterations
 from skrank.manifold._circulant import CirculantDesign, largest_n_shifts
 from skrank.manifold._joint_likelihood import goodness_of_fit, landmark_gradient, maximize_joint_likelihood
 from skrank.manifold._landmark_geometry import LandmarkGeometry, farthest_points, landmark_geometry
@@ -318,11 +320,16 @@ def _refine_by_random_triplets(oracle, items, points, n_triplets, max_iter, rand
     i, j, k = random_triplets(n_items, n_triplets, random_state)
     nearer = ask_triplets(oracle, items, i, j, k)
     triplets = np.column_stack([i, np.where(nearer, j, k), np.where(nearer, k, j)])
-    fits = (
-        fit_triplets(triplets, n_items, n_components, init=points, max_iter=max_iter, random_state=random_state)
-        for _ in range(1)
-    )
-    ((points, info),) = track(fits, "fit random triplets", 1)
+    with iterations(track(count(), "fit random triplets", max_iter)) as after_iteration:
+        points, info = fit_triplets(
+            triplets,
+            n_items,
+            n_components,
+            init=points,
+            max_iter=max_iter,
+            random_state=random_state,
+            callback=after_iteration,
+        )
     return points, info["n_iter"], info["converged"]
 
 

@@ -334,6 +334,14 @@ def test_callbacks_see_every_landmark_and_iteration():
     assert recorder.begun.count("maximize likelihood") >= 1 + model.n_iter_
 
 
+def test_callbacks_see_the_iterations_on_random_triplets():
+    recorder = Recorder()
+    model = LandmarkOrdinalEmbedding(n_landmarks=7, refine="ste", random_state=0).set_callbacks(recorder)
+    model.fit(cloud(60))
+    assert sorted(recorder.begun) == sorted(recorder.ended)
+    assert recorder.begun.count("fit random triplets") >= 1 + model.n_iter_
+
+
 def test_a_progress_bar_changes_nothing():
     X = cloud(100)
     plain = LandmarkOrdinalEmbedding(random_state=0).fit(X)
