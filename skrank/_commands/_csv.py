@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skrank._rankings import LARGEST_TOTAL_WEIGHT, LEAST_TOTAL_WEIGHT
 from skrank.datasets._text_files import decode_line, parse_error
 
 DELIMITERS = ",;\t"
@@ -130,8 +131,12 @@ def weights(table, name):
         raise table.error(0, "all weights are 0.")
     with np.errstate(over="ignore"):
         total = values.sum()
-    if np.isinf(total):
-        raise table.error(int(values.argmax()), f"the weights are too large to add up, such as {values.max():g}.")
+    if not LEAST_TOTAL_WEIGHT <= total <= LARGEST_TOTAL_WEIGHT:
+        raise table.error(
+            int(values.argmax()),
+            f"the weights add up to {total:.3g}, which must be a number from {LEAST_TOTAL_WEIGHT:g} to "
+            f"{LARGEST_TOTAL_WEIGHT:g}; the largest is {values.max():g}.",
+        )
     return values
 
 

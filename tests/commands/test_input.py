@@ -78,7 +78,7 @@ def test_columns_beside_orderings(run):
         ("a,b\n0,infinity\n", [], "line 2: 'infinity' in column 'b' is not a number"),
         ("a,b\n0,\u0663\n", [], "line 2: '\u0663' in column 'b' is not a number"),
         ("a,b\n0,1e999\n", [], "line 2: '1e999' in column 'b' is not a number"),
-        ("a,b,n\n0,1,1e308\n1,0,1e308\n", ["--weight", "n"], "line 2: the weights are too large to add up"),
+        ("a,b,n\n0,1,1e308\n1,0,1e308\n", ["--weight", "n"], "line 2: the weights add up to inf"),
     ],
 )
 def test_nothing_is_guessed(run, text, options, message):

@@ -1,5 +1,6 @@
 """Damaged files give the data that they hold, or a ValueError that names the file and the line; nothing else."""
 
+import argparse
 import re
 import tracemalloc
 
@@ -9,9 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skrank._commands._input import add_arguments, read_rankings
+from skrank._commands._triplets_input import read_record
 from skrank.datasets import dump_preflib, load_preflib, load_sushi_order
 
 NAN = np.nan
+SEEDS = st.integers(0, 2**32 - 1)
 PREFLIB = {
     "soc": [[0, 1, 2], [2, 0, 1], [1, 2, 0]],
     "soi": [[0, 1, NAN], [2, 0, 1], [NAN, NAN, 0]],
@@ -47,7 +51,7 @@ def names_the_line(error, path):
 
 
 @pytest.mark.parametrize("kind", [*PREFLIB, "toi (old header)"])
-@given(seed=st.integers(0, 2**32 - 1), unranked=st.sampled_from(["last", "missing", None]))
+@given(seed=SEEDS, unranked=st.sampled_from(["last", "missing", None]))
 def test_preflib(whole, folder, kind, seed, unranked):
     rng = np.random.default_rng(seed)
     content = mutations.damaged_file(whole[kind], rng)
@@ -69,7 +73,7 @@ def test_preflib(whole, folder, kind, seed, unranked):
         assert not np.isnan(found.data).any()
 
 
-@given(seed=st.integers(0, 2**32 - 1))
+@given(seed=SEEDS)
 def test_sushi(folder, seed):
     content = mutations.damaged_file(SUSHI, np.random.default_rng(seed))
     path = folder / "x.order"
@@ -82,6 +86,95 @@ def test_sushi(folder, seed):
     np.testing.assert_array_equal(found.data, mutations.sushi_by_definition(content))
 
 
+# ---------------------------------------------------------------- CSV files of the command
+CSV = {
+    "ranks": (
+        b"egg,tuna,squid,n,who\n1,2,3,4,ann\n2,,1,3,bob\n1,1,2,10,\xc3\xa9\n",
+        ["--weight", "n", "--label", "who"],
+    ),
+    "scores": (b"egg;tuna;squid;id\n4.5;2;-3;a\n2e3;NA;1;b\n0;0;0;c\n", ["--scores", "--ignore", "id"]),
+    "orderings": (b'first,second,third\negg,tuna,squid\n"tuna, raw",egg,\nsquid,,\n', ["--orderings"]),
+}
+
+
+def command_line(options):
+    parser = argparse.ArgumentParser()
+    add_arguments(parser, label=True)
+    return parser.parse_args(options)
+
+
+@pytest.mark.parametrize("kind", CSV)
+@given(seed=SEEDS)
+def test_csv_of_the_command(folder, kind, seed):
+    whole, options = CSV[kind]
+    arguments = command_line(["--unranked", "missing", *options])
+    content = mutations.damaged_file(whole, np.random.default_rng(seed))
+    path = folder / "x.csv"
+    path.write_bytes(content)
+    try:
+        found = read_rankings(str(path), arguments)
+    except ValueError as error:
+        names_the_line(error, path)
+        return
+    header, *rows = mutations.cells_by_definition(content)
+    if kind == "orderings":
+        listed = [{item: place for place, item in enumerate(filter(None, row))} for row in rows]
+        assert set(found.item_names) == set().union(*listed)
+        for places, ranks in zip(listed, found.ranks, strict=True):
+            assert places == {name: rank for name, rank in zip(found.item_names, ranks, strict=True) if rank == rank}
+        return
+    others = {"ranks": ["n", "who"], "scores": ["id"]}[kind]
+    items = [column for column, name in enumerate(header) if name not in others]
+    assert found.item_names == [header[column] for column in items]
+    gaps = {"": NAN, "NA": NAN, "NaN": NAN, "nan": NAN}
+    values = np.array([[gaps.get(row[column]) or float(row[column]) for column in items] for row in rows])
+    values = -values if kind == "scores" else values
+    for row, ranks in zip(values, found.ranks, strict=True):
+        levels = np.unique(row[~np.isnan(row)])
+        np.testing.assert_array_equal(ranks, np.where(np.isnan(row), NAN, np.searchsorted(levels, row)))
+    if kind == "ranks":
+        np.testing.assert_array_equal(found.weights, [float(row[header.index("n")]) for row in rows])
+        assert found.labels.tolist() == [row[header.index("who")] for row in rows]
+
+
+TRIPLETS = {
+    "names": b"anchor,near,far\negg,tuna,squid\ntuna,egg,squid\nsquid,tuna,egg\n",
+    "numbers": b"0\t1\t2\n1\t0\t2\n2\t1\t0\n",
+    "answers": b"anchor,near,far,answer\n1,2,3,true\n2,1,3,0\n3,10,1,1\n",
+    "counts": b"anchor,near,far,answer\n1,2,3,4\n2,1,3,-2\n3,2,1,1\n",
+}
+
+
+@pytest.mark.parametrize("kind", TRIPLETS)
+@given(seed=SEEDS)
+def test_triplets_of_the_command(folder, kind, seed):
+    content = mutations.damaged_file(TRIPLETS[kind], np.random.default_rng(seed))
+    path = folder / "x.csv"
+    path.write_bytes(content)
+    try:
+        found = read_record(str(path))
+    except ValueError as error:
+        names_the_line(error, path)
+        return
+    rows = mutations.cells_by_definition(content)
+    if not all(re.fullmatch("-?[0-9]{1,18}", cell) for cell in rows[0]):
+        rows = rows[1:]
+    all_whole = all(re.fullmatch("-?[0-9]{1,18}", cell) for row in rows for cell in row[:3])
+    read = (lambda cell: str(int(cell))) if all_whole else str
+    answers = {"true": 1, "false": 0}
+    counts = [
+        answers.get(row[3].lower(), None) if row[3].lower() in answers else int(row[3]) for row in rows if len(row) > 3
+    ]
+    binary = all(count in (0, 1) for count in counts)
+    expected = []
+    for row, count in zip(rows, counts or [1] * len(rows), strict=True):
+        anchor, near, far = map(read, row[:3])
+        nearer = (anchor, near, far) if count > 0 else (anchor, far, near)
+        expected += [nearer] * (1 if binary else abs(count))
+    assert [tuple(found.items[item] for item in triplet) for triplet in found.triplets] == expected
+
+
+# ---------------------------------------------------------------- sizes
 @pytest.mark.parametrize(
     ("name", "content", "line"),
     [
