@@ -82,3 +82,11 @@ def test_sushi_order(tmp_path):
 def test_broken_sushi_order(tmp_path, text, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         load_sushi_order(sushi(tmp_path, text))
+
+
+def test_sushi_names_must_be_as_many_as_items(tmp_path):
+    path = tmp_path / "lunch.order"
+    path.write_text("3 1\n0 3 2 0 1\n")
+    assert load_sushi_order(path, item_names=["egg", "tuna", "squid"]).item_names.tolist() == ["egg", "tuna", "squid"]
+    with pytest.raises(ValueError, match="item_names has 2 names, but .* has 3 items"):
+        load_sushi_order(path, item_names=["egg", "tuna"])

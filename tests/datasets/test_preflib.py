@@ -350,3 +350,11 @@ def test_orders_are_written_as_they_are_spelled_out(tmp_path):
             expected.append(f"{number}: {order}")
         written = (tmp_path / f"x.{kind}").read_text().splitlines()
         assert [line for line in written if not line.startswith("#")] == expected
+
+
+def test_the_last_line_needs_no_end(tmp_path):
+    text = GOOD.rstrip("\n")
+    assert (
+        load_preflib(write(tmp_path, text, "x.soc")).data.tolist()
+        == load_preflib(write(tmp_path, GOOD, "y.soc")).data.tolist()
+    )

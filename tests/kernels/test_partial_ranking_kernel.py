@@ -424,3 +424,16 @@ def test_white_noise_is_on_the_diagonal_alone(n_copies):
     expected = np.multiply.outer(signs, signs)
     np.testing.assert_allclose(kernel.fit_transform(X), expected + 0.5 * np.eye(n_copies + 1))
     np.testing.assert_allclose(kernel.transform(X), expected)
+
+
+def test_constants_keep_the_closed_form_on_either_side():
+    X = [[0, 1, 1], [np.nan, 1, 0], [2, 1, 0]]
+    expected = 3 * KendallKernel()(X)
+    for kernel in (ConstantKernel(3) * KendallKernel(), KendallKernel() * ConstantKernel(3)):
+        transformer = PartialRankingKernel(kernel).fit(X)
+        assert transformer.method_ == "exact"
+        np.testing.assert_allclose(transformer.transform(X), expected, atol=1e-15)
+    shifted = PartialRankingKernel(KendallKernel() + ConstantKernel(2)).fit_transform(X)
+    np.testing.assert_allclose(shifted, expected / 3 + 2, atol=1e-15)
+    # a square of expectations is not the expectation of a square
+    assert PartialRankingKernel(KendallKernel() * KendallKernel()).fit(X).method_ == "monte_carlo"

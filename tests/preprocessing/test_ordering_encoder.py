@@ -122,3 +122,19 @@ def test_clone_pickle_and_pipeline():
 def test_all_gaps_is_an_error():
     with pytest.raises(ValueError, match="no item at all"):
         OrderingEncoder(unranked="last").fit([[None, ""]])
+
+
+def test_inverse_of_other_items_and_shorter_ballots():
+    encoder = OrderingEncoder(items=["a", "b", "c"], unranked="missing").fit([["a", "b"], ["c", None]])
+    with pytest.raises(ValueError, match="X has 2 columns, but the encoder knows 3 items"):
+        encoder.inverse_transform([[0, 1]])
+    # all of these rank one item: the ballots are as wide as those of fit all the same
+    shorter = encoder.inverse_transform([[0, np.nan, np.nan], [np.nan, np.nan, 0]])
+    assert shorter.tolist() == [["a", None], ["c", None]]
+    with pytest.raises(ValueError, match="Row 1 of X ranks more items than a ballot has choices"):
+        encoder.inverse_transform([[0, 1, np.nan], [0, 1, 2]])
+
+
+def test_items_must_be_some():
+    with pytest.raises(ValueError, match="at least one label"):
+        OrderingEncoder(items=[]).fit([["a"]])

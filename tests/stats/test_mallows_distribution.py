@@ -323,3 +323,9 @@ def test_bad_input():
         model.total_variation(0.5)
     with pytest.raises(ValueError, match="other ranks 2 items"):
         model.total_variation(mallows([0, 1], 0.5))
+
+
+@pytest.mark.parametrize("n_samples", [1, 0, 2.5, "many"])
+def test_total_variation_needs_draws(n_samples):
+    with pytest.raises(ValueError, match="n_samples must be an integer of at least 2"):
+        mallows([0, 1], 0.5).total_variation(mallows([1, 0], 0.5), n_samples=n_samples)
