@@ -62,7 +62,7 @@ def _run(argv):
             result = import_module(f"skrank._commands.{arguments.command}").run(arguments)
             if arguments.plot:
                 _output.save_plot(result, arguments.plot)
-        result.figures["notes"] += _notes(caught)
+        result.figures["notes"] += _output.notes(caught)
         text = _output.as_json(result.figures) if arguments.json else _output.as_text(result.figures, result.write)
     except (OSError, ValueError, MemoryError) as error:
         print(f"{prog} {arguments.command}: {_message(error)}", file=sys.stderr)
@@ -93,12 +93,6 @@ def _parser(prog):
         command.add_arguments(subparser)
         _output.add_arguments(subparser)
     return parser
-
-
-def _notes(caught):
-    """What the library warned of, each once; of deprecations no user needs to know."""
-    messages = [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
-    return [one_line(message) for message in dict.fromkeys(messages)]
 
 
 def _message(error):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank._commands._text import paragraph, with_flags
+from skrank._commands._text import one_line, paragraph, with_flags
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,15 @@ def add_arguments(parser):
     )
 
 
+def notes(caught):
+    """What the library warned of, each once; of deprecations no user needs to know."""
+    messages = [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
+    return [one_line(message) for message in dict.fromkeys(messages)]
+
+
 def as_text(figures, write):
     """The text of the figures, with its notes."""
-    notes = [paragraph(f"Note: {with_flags(note)}") for note in figures["notes"]]
-    return "\n\n".join([write(figures), *notes])
+    return "\n\n".join([write(figures), *(paragraph(f"Note: {with_flags(note)}") for note in figures["notes"])])
 
 
 def as_json(figures):

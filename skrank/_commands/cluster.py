@@ -75,7 +75,11 @@ def add_arguments(parser):
         "clusters the one with the best silhouette, or, if none does, the most stable one",
     )
     parser.add_argument(
-        "--kernel", choices=KERNEL_NAMES, default="kendall", help="the kernel (default: kendall)", metavar="NAME"
+        "--kernel",
+        choices=KERNEL_NAMES,
+        default="kendall",
+        metavar="NAME",
+        help=f"the kernel, one of {', '.join(KERNEL_NAMES)} (default: kendall)",
     )
     parser.add_argument("--linkage", choices=LINKAGES, default="ward", help="how clusters are joined (default: ward)")
     parser.add_argument(
@@ -125,7 +129,8 @@ def describe(rankings, n_clusters, *, kernel="kendall", linkage="ward", sample=1
     n_distinct = len(np.unique(rows))
     tried = [k for k in AUTO if k < n_distinct] if n_clusters == "auto" else [n_clusters]
     if not tried or max(tried) > n_distinct:
-        raise TooFewError(f"{n_distinct} distinct rankings order two items or more, too few for {n_clusters} clusters.")
+        wanted = f"{AUTO[0]} clusters and one to spare" if n_clusters == "auto" else f"{n_clusters} clusters"
+        raise TooFewError(f"{n_distinct} distinct rankings order two items or more, too few for {wanted}.")
     gram = PartialRankingKernel(kernel, normalize=True, random_state=seed).fit_transform(X)
     tree = kernel_tree(gram, linkage, ordered=False)
     cuts = _cuts(gram, tree, tried, linkage, seed)

@@ -1,12 +1,13 @@
 """`skrank mixture`: the groups that a mixture of Mallows models finds, and how sure their centers are."""
 
+import re
 import warnings
 
 import numpy as np
 
 from skrank._commands import _input
 from skrank._commands._arguments import positive, whole
-from skrank._commands._output import Result
+from skrank._commands._output import Result, notes
 from skrank._commands._text import hanging, heading, number, odds, one_line, paragraph, percent, preference, table
 from skrank.inspection._mallows_mixture import SURE, MallowsMixtureDisplay
 from skrank.mixture import MallowsMixture
@@ -32,6 +33,8 @@ For groups without a model, see the subcommand cluster.
   log_likelihood, description_length (nats), goodness_of_fit (with --draws: statistic, pvalue, n_draws), notes."""
 
 ALPHA = 0.05
+NUMBER = re.compile(r"\d+")
+COMPONENTS = re.compile(r"\b[Cc]omponents? \d+( and \d+)?")
 # The report's section is quick: for more, there is this command.
 REPORT_COMPONENTS, REPORT_SUBSAMPLE, REPORT_ITEMS, REPORT_RANKINGS = 5, 1000, 40, 50
 
@@ -76,7 +79,9 @@ def run(arguments):
         init=("peel", "kmeans"),
         random_state=arguments.seed,
     )
-    mixture = estimator.fit(rankings.ranks, sample_weight=rankings.weights)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mixture = estimator.fit(rankings.ranks, sample_weight=rankings.weights)
     display = _display(mixture, rankings.ranks, rankings.weights, rankings.item_names)
     figures = {
         "title": rankings.title,
@@ -87,7 +92,7 @@ def run(arguments):
         "items": rankings.item_names,
         **describe(mixture, display, rankings.ranks, rankings.weights),
         "goodness_of_fit": None,
-        "notes": [],
+        "notes": [_numbered_from_one(note) for note in notes(caught)],
     }
     if arguments.draws:
         result = mixture.goodness_of_fit(rankings.ranks, arguments.draws, rankings.weights)
@@ -198,6 +203,11 @@ def write_components(components):
             ),
         ]
     )
+
+
+def _numbered_from_one(note):
+    """A warning of the mixture, with components numbered as in the table."""
+    return COMPONENTS.sub(lambda match: NUMBER.sub(lambda number: str(int(number[0]) + 1), match[0]), note)
 
 
 def _n_components(text):

@@ -55,7 +55,8 @@ def add_arguments(parser):
         choices=KERNEL_NAMES,
         default="mallows",
         metavar="NAME",
-        help="the kernel (default: mallows, which sees every difference; kendall sees the pairwise preferences only)",
+        help=f"the kernel, one of {', '.join(KERNEL_NAMES)} (default: mallows, which sees every difference; kendall "
+        "sees the pairwise preferences only)",
     )
     parser.add_argument(
         "--permutations",

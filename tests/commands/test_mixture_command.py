@@ -122,3 +122,14 @@ def test_the_json_object(run):
     assert figures["goodness_of_fit"] is None
     assert figures["items"] == list("abcdef")
     assert (figures["n_rankings"], figures["notes"]) == (600, [])
+
+
+def test_notes_number_the_components_as_the_table_does(run):
+    X = np.array([[0.0, 1, 2, 3], [3, 2, 1, 0], [0, 1, 3, 2], [0, 1, 2, 3]])
+    _, text, _ = run(X, "-k", "2")
+    text = " ".join(text.split())
+    assert "component 2 " in text
+    assert "component 0" not in text
+    assert mixture._numbered_from_one("Components 0 and 9 are 3 of component 1.") == (
+        "Components 1 and 10 are 3 of component 2."
+    )
