@@ -44,10 +44,10 @@ def data_sets(path):
 
 
 def fitted(X, weights, k, seed, max_components):
-    start = time.perf_counter()
+    start = time.process_time()
     model = MallowsMixture(k, max_components=max_components, init=("peel", "kmeans"), random_state=seed)
     model.fit(X, sample_weight=weights)
-    return model, time.perf_counter() - start
+    return model, time.process_time() - start
 
 
 def agreement(reference, other, X, weights):
