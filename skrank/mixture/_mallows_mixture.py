@@ -22,9 +22,9 @@ class MallowsMixture(BaseMallowsMixture):
     consistent with it.
 
     Where expectation-maximisation with restarts gets stuck (close centers, unbalanced weights, one center with two
-    dispersions), this estimator goes on: components are peeled off one at a time from directions in which the
-    rankings cannot be one Mallows model, EM alternates with exact flips of neighbours in the centers that EM cannot
-    see, and every component is dropped and peeled again as long as the description gets shorter.
+    dispersions), this estimator goes on: components are peeled off or split one at a time, along directions in which
+    the rankings cannot be one Mallows model, EM alternates with exact flips of neighbours in the centers that EM cannot
+    see, and components are dropped and grown again as long as the description gets shorter.
 
     Parameters
     ----------
