@@ -204,7 +204,7 @@ def _draw(figures):
 
     items = figures["consensus"]["items"]
     names = np.array([one["item"] for one in items], dtype=object)
-    height = max(5.0, 3 + 0.15 * min(len(names), 60))
+    height = max(5.0, 3 + 0.15 * min(len(names), 60)) + 0.09 * min(max(map(len, names)), 24)
     figure, (left, right) = plt.subplots(1, 2, figsize=(2.1 * height, height), layout="constrained")
     shares = np.array([one["place_shares"] for one in items])
     RankDistributionDisplay(shares, item_names=names).plot(left)
