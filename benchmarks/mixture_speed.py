@@ -2,9 +2,9 @@
 
     python benchmarks/mixture_speed.py [--rows 10000 100000 1000000]
 
-Figures are processor times, the best of several interleaved repeats on one thread; trust the ratios. "popcount" is XOR and popcount
-over the packed signs and nothing else; "sgemm" one product of the weights and ready-made float32 signs, block by
-block. Memory is the peak of a fresh process beyond the input (a float64 rank matrix).
+Figures are processor times, the best of several interleaved repeats on one thread; trust the ratios. "popcount" is XOR
+and popcount over the packed signs and nothing else; "sgemm" one product of the weights and ready-made float32 signs,
+block by block. Memory is the peak of a fresh process beyond the input (a float64 rank matrix).
 """
 
 import os
