@@ -370,7 +370,7 @@ def test_duplicate_rows_are_one_item():
         np.concatenate([cloud(100), 1e6 * cloud(3)]),
         np.c_[cloud(100, 1), np.zeros(100)],
         1e-8 * cloud(100),
-        1e149 * cloud(100),
+        1e139 * cloud(100),
         cloud(9),
     ],
     ids=["near pairs", "near clusters", "outliers", "line", "tiny", "huge", "few"],
