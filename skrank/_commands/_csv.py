@@ -43,17 +43,22 @@ class Table(NamedTuple):
 
 def read_cells(content, path):
     """Rows of cells without the space around them, and the line that each row ends in; the delimiter is , ; or tab."""
-    text = [decode_line(line, path, number) for number, line in enumerate(content.rstrip().split(b"\n"), 1)]
+    # Not without the space around a line: between tabs at its ends are empty cells.
+    lines = enumerate(content.rstrip(b"\r\n").split(b"\n"), 1)
+    text = [decode_line(line, path, number, strip="\r") for number, line in lines]
     delimiter = max(DELIMITERS, key=text[0].count)
     reader = csv.reader([line + "\n" for line in text], delimiter=delimiter, strict=True)
     rows, lines = [], []
     try:
         for row in reader:
-            if row:
-                rows.append([cell.strip() for cell in row])
+            cells = [cell.strip() for cell in row]
+            if len(cells) > 1 or any(cells):  # else a blank line
+                rows.append(cells)
                 lines.append(reader.line_num)
     except csv.Error as error:
         raise parse_error(path, reader.line_num, f"{error}.") from None
+    if not rows:
+        raise parse_error(path, 1, "the file is empty.")
     return rows, lines
 
 

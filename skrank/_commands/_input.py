@@ -184,8 +184,9 @@ def _orderings(table, columns, arguments):
     items = distinct_labels(cells)
     if not len(items):
         raise table.error(0, "no items.")
-    if all(map(str.isdecimal, items)):
-        items = items[np.argsort(items.astype(int), kind="stable")]
+    if all(item.isascii() and item.isdecimal() for item in items):
+        digits = [item.lstrip("0") for item in items]
+        items = items[sorted(range(len(items)), key=lambda item: (len(digits[item]), digits[item]))]
     codes = encode(cells, items)
     gap = codes == GAP
     inner = (gap[:, :-1] & ~gap[:, 1:]).any(axis=1)

@@ -42,8 +42,6 @@ def read_record(path):
         for cell, column in zip(row, ("anchor", "near", "far"), strict=False):
             if not cell:
                 raise parse_error(path, line, f"the {column} is empty.")
-        if len(set(row[:3])) < 3:
-            raise parse_error(path, line, f"the three items of a triplet must differ, but are {', '.join(row[:3])}.")
     responses = None
     if len(rows[0]) == 4:
         responses = np.array([_response(path, row[3], line) for row, line in zip(rows, lines, strict=True)])
@@ -57,7 +55,13 @@ def read_record(path):
     if all(map(_is_whole, labels.ravel())):
         labels = labels.astype(np.int64)
     items = distinct_labels(labels)
-    triplets = check_triplets(encode(labels, items), responses)
+    codes = encode(labels, items)
+    repeated = (codes == np.roll(codes, 1, axis=1)).any(axis=1)
+    if repeated.any():
+        row = int(repeated.argmax())
+        names = ", ".join(rows[row][:3])
+        raise parse_error(path, lines[row], f"the three items of a triplet must differ, but are {names}.")
+    triplets = check_triplets(codes, responses)
     return Record(triplets, [str(item) for item in items], os.path.basename(path))
 
 

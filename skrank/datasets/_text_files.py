@@ -50,10 +50,10 @@ def write_bytes(path, content):
         file.write(content)
 
 
-def decode_line(content, path, line):
-    """One line as text, without the space around it."""
+def decode_line(content, path, line, strip=None):
+    """One line as text, without the space around it, or without the given characters."""
     try:
-        return content.decode("utf-8").strip()
+        return content.decode("utf-8").strip(strip)
     except UnicodeDecodeError as error:
         raise parse_error(path, line, f"not UTF-8 text ({error.reason} at byte {error.start}).") from None
 

@@ -109,6 +109,7 @@ def test_warnings_are_printed(run):
         ("anchor,near,far\n", "line 1: no answers"),
         ("anchor,near,far\n0,1,2\n0,1\n", "line 3: 2 cells, but the first line has 3"),
         ("anchor,near,far\n0,1,2\n0,,2\n", "line 3: the near is empty"),
+        ("0,1,2\n3,03,1\n", "line 2: the three items of a triplet must differ, but are 3, 03, 1"),
         ("0,1,2\n3,3,1\n", "line 2: the three items of a triplet must differ, but are 3, 3, 1"),
         ("0,1,2,1\n0,2,1,maybe\n", "line 2: the response 'maybe' is neither"),
         ("0,1,2,999999999\n", "line 1: the responses count more than 100000000 answers"),
