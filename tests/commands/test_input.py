@@ -1,6 +1,5 @@
 """What the commands read: files by what they hold, once, and never by a guess."""
 
-import argparse
 import gzip
 import io
 import json
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 
 from skrank.__main__ import main
-from skrank._commands._input import add_arguments, read_rankings
 from skrank.datasets import dump_preflib
 
 ORDERINGS = "first,second,third\ntuna,egg,squid\nsquid,tuna,egg\ntuna,squid,egg\n"
