@@ -137,6 +137,24 @@ def test_csv_of_the_command(folder, kind, seed):
         assert found.labels.tolist() == [row[header.index("who")] for row in rows]
 
 
+def test_empty_cells_at_the_ends_of_lines_between_tabs(folder):
+    path = folder / "x.tsv"
+    path.write_text("egg\ttuna\tsquid\n\t1\t2\n1\t2\t\n\t\t\n1\t2\t3\n\n")
+    found = read_rankings(str(path), command_line(["--unranked", "missing"]))
+    np.testing.assert_array_equal(found.ranks, [[NAN, 0, 1], [0, 1, NAN], [NAN, NAN, NAN], [0, 1, 2]])
+    path.write_text("first\tsecond\n\tegg\n")
+    with pytest.raises(ValueError, match="line 2: an empty cell before an item"):
+        read_rankings(str(path), command_line(["--orderings", "--unranked", "missing"]))
+
+
+def test_items_that_are_long_numbers_are_sorted_as_numbers(folder):
+    path = folder / "x.csv"
+    path.write_text(f"first,second,third\n10,9,{'1' * 30}\n")
+    found = read_rankings(str(path), command_line(["--orderings"]))
+    assert found.item_names == ["9", "10", "1" * 30]
+    assert found.ranks.tolist() == [[1, 0, 2]]
+
+
 TRIPLETS = {
     "names": b"anchor,near,far\negg,tuna,squid\ntuna,egg,squid\nsquid,tuna,egg\n",
     "numbers": b"0\t1\t2\n1\t0\t2\n2\t1\t0\n",
