@@ -2,6 +2,7 @@
 
 import json
 import os
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -96,8 +97,14 @@ def save_plot(result, path):
     """Draw the result into a file; no window is opened."""
     import matplotlib
 
-    with matplotlib.rc_context():
+    with matplotlib.rc_context(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         matplotlib.use("agg")
         figure = result.draw()
         figure.savefig(path, dpi=150)
         matplotlib.pyplot.close(figure)
+    messages = notes(caught)
+    told = [message for message in messages if not message.startswith("Glyph ")]
+    if len(told) < len(messages):
+        told.append(f"{path}: the font lacks {len(messages) - len(told)} of the letters, which are shown as boxes.")
+    result.figures["notes"] += told

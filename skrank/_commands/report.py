@@ -8,6 +8,7 @@ from sklearn.svm import SVC
 
 from skrank._commands import _input, _report_text, cluster, mixture
 from skrank._commands._output import Result
+from skrank._commands._text import number
 from skrank._rankings import (
     MISSING,
     aggregate,
@@ -19,7 +20,7 @@ from skrank._rankings import (
     to_rank_matrix,
 )
 from skrank.inspection import PairwisePreferenceDisplay, RankDistributionDisplay
-from skrank.inspection._base import representative_rows
+from skrank.inspection._base import plain, representative_rows
 from skrank.inspection._rank_distribution import place_shares
 from skrank.kernels import PartialRankingKernel
 from skrank.stats import borda_consensus, kemeny_consensus, pairwise_majority
@@ -212,5 +213,5 @@ def _draw(figures):
         right.set_axis_off()
     else:
         PairwisePreferenceDisplay(figures["majorities"]["fractions"], item_names=names).plot(right)
-    figure.suptitle(f"{figures['title']}: {figures['n_rankings']:g} rankings")
+    figure.suptitle(f"{plain(figures['title'])}: {number(figures['n_rankings'])} rankings")
     return figure

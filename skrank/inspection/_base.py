@@ -52,9 +52,17 @@ def component_weights(estimator, X, component, sample_weight):
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 
 
+def plain(text):
+    """A text that matplotlib shows as it is: dollars would start mathematics."""
+    return str(text).replace("$", r"\$")
+
+
 def shorten(name, width):
-    """A name cut to a width in its middle, as names often differ at their ends."""
-    name = str(name)
+    """A name cut to a width in its middle, as names often differ at their ends; for matplotlib."""
+    return plain(_cut(str(name), width))
+
+
+def _cut(name, width):
     if len(name) <= width:
         return name
     end = (width - 1) // 3
@@ -63,9 +71,9 @@ def shorten(name, width):
 
 def ranking_texts(ranks, names, width=44, name_width=12):
     """Densified rankings as text, best first: ``a > b = c``, cut to lengths; missing items are left out."""
-    names = [shorten(name, name_width) for name in names]
+    names = [_cut(str(name), name_width) for name in names]
     texts = [_ranking_text(row, order, names) for row, order in zip(ranks, ordering(ranks), strict=True)]
-    return [text if len(text) <= width else text[: width - 1].rstrip() + ELLIPSIS for text in texts]
+    return [plain(text if len(text) <= width else text[: width - 1].rstrip() + ELLIPSIS) for text in texts]
 
 
 def _ranking_text(row, order, names):

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from skrank._typing import Array, ArrayLike, Floats, Integers, Names
-from skrank.inspection._base import axes, class_colours, shorten
+from skrank.inspection._base import axes, class_colours, plain, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -128,7 +128,7 @@ class OrdinalEmbeddingDisplay:
         self.scatter_ = []
         for number, (one, colour) in enumerate(zip(classes, class_colours(len(classes)), strict=True)):
             # Shapes tell classes apart in print; points are few enough for that where classes are few.
-            style = {"s": 22, "color": [colour], "marker": MARKERS[number % len(MARKERS)], "label": str(one)}
+            style = {"s": 22, "color": [colour], "marker": MARKERS[number % len(MARKERS)], "label": plain(one)}
             self.scatter_.append(ax.scatter(*points[labels == one].T, **{**style, **scatter_options}))
         self.landmarks_ = None
         if self.landmarks is not None:

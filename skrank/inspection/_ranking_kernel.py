@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank._rankings import check_rankings, to_rank_matrix
 from skrank._typing import Array, ArrayLike, Floats, Integers, Names, RandomState
-from skrank.inspection._base import axes, class_colours, ranking_texts, representative_rows, weighted_rankings
+from skrank.inspection._base import axes, class_colours, plain, ranking_texts, representative_rows, weighted_rankings
 from skrank.kernels import PartialRankingKernel
 from skrank.kernels._partial import kernel_to_distance
 
@@ -91,7 +91,8 @@ class RankingKernelDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw the heat map, the tree goes to its left; None makes a figure.
+            Where to draw the heat map; the tree goes to its left, names and colour bar to its right, for which a figure
+            with ``layout="constrained"`` makes room. None makes a figure.
         cmap : str or matplotlib Colormap, default=None
             Colours. None means "cividis", or, where values are negative, "RdBu" with white at zero.
         names : bool, default=None
@@ -139,6 +140,8 @@ class RankingKernelDisplay:
         self.dendrogram_ax_.spines[["left", "right", "top"]].set_visible(False)
         self.dendrogram_ax_.tick_params(labelsize="small")
         self.dendrogram_ax_.set_xlabel("kernel distance", fontsize="small")
+        # The tree is as wide as a share of the heat map, so that the layout takes two rounds to settle.
+        ax.figure.draw_without_rendering()
         self.ax_, self.figure_, self.image_ = ax, ax.figure, image
         return self
 
@@ -151,7 +154,7 @@ class RankingKernelDisplay:
         strip = ax.inset_axes([-width - 0.01, 0, width, 1])
         strip.imshow(number[:, None], cmap=ListedColormap(colours), vmin=0, vmax=len(classes), aspect="auto")
         strip.set_axis_off()
-        patches = [Patch(color=colour, label=str(one)) for one, colour in zip(classes, colours, strict=True)]
+        patches = [Patch(color=colour, label=plain(one)) for one, colour in zip(classes, colours, strict=True)]
         ax.legend(
             handles=patches, loc="lower left", bbox_to_anchor=(-width, 1), ncols=min(len(classes), 6), frameon=False
         )

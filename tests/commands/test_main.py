@@ -93,6 +93,15 @@ def test_a_picture_is_drawn_into_the_file(command, files, tmp_path, capsys):
     assert image.std() > 0.05
 
 
+def test_letters_that_the_font_lacks_are_one_note(tmp_path, capsys):
+    votes = tmp_path / "votes.csv"
+    votes.write_text("\u5bff\u53f8,$a_$,b\n" + "0,1,2\n1,0,2\n" * 3, encoding="utf-8")
+    assert main(["mixture", str(votes), "-k", "1", "--plot", str(tmp_path / "x.png")]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "x.png: the font lacks 2 of the letters, which are shown as boxes." in text
+    assert "Glyph" not in text
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_file_that_is_not_there_is_one_line_and_exit_code_2(command, capsys):
     second = ["other.csv"] if command == "test" else []

@@ -82,6 +82,13 @@ def test_many_items_are_cut_and_that_is_said(display):
     assert shown.item_names.tolist() == names
 
 
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_dollars_in_names_are_no_mathematics(display):
+    shown = display.from_rankings([[0, 1]], item_names=["$5 & $6_x", "a$^b$"])
+    assert [label.get_text() for label in shown.ax_.get_yticklabels()] == [r"\$5 & \$6_x", r"a\$^b\$"]
+    shown.figure_.draw_without_rendering()
+
+
 class TwoKinds(BaseEstimator):
     """A mixture of rankings that put the first item first and those that put it last."""
 
