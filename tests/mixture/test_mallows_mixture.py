@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skrank._mallows import sample_mallows
 from skrank.exceptions import InsufficientDataWarning
-from skrank.mixture import MallowsMixture
+from skrank.mixture import MallowsMixture, _fit
 
 
 @parametrize_with_checks([MallowsMixture(max_iter=20)])
@@ -122,6 +122,20 @@ def test_finds_the_number_of_components(k, criterion):
     assert mixture.n_components_ == k
     assert [fit.n_components for fit in mixture.path_] == list(range(1, k + 2))
     np.testing.assert_allclose(mixture.description_length_, mixture.path_[k - 1].description_length)
+
+
+def test_growth_that_ends_at_max_components_ends_with_an_exchange(monkeypatch):
+    calls = []
+    monkeypatch.setattr(_fit, "exchange", lambda data, mixture, *_: calls.append(mixture.n_components) or mixture)
+    X = draw(random_centers(8, 4, 14), [0.4] * 4, [250] * 4, 24)
+    mixture = fit_silently(MallowsMixture("auto", max_components=3, random_state=0), X)
+    # One component more is so much better each time that only the last mixture needs one.
+    assert calls == [3]
+    assert mixture.n_components_ == 3
+    assert mixture.path_[-1].description_length == pytest.approx(mixture.description_length_)
+    calls.clear()
+    fit_silently(MallowsMixture("auto", max_components=6, random_state=0), X)
+    assert calls == [4, 5]
 
 
 def test_the_subsample_is_polished_on_all_rankings():
