@@ -47,6 +47,9 @@ class _Oracle:
         vars(other).update(vars(self))
         return other
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.oracle!r})"
+
 
 class EuclideanOracle(_Oracle):
     """Answers from the distances between the rows, exact or noisy.

@@ -84,6 +84,9 @@ class TripletOracle:
     def __len__(self) -> int:
         return len(self.triplets)
 
+    def __repr__(self) -> str:
+        return f"TripletOracle(<{len(self)} answers>)"
+
     def __call__(self, anchors: Array, left: Array, right: Array) -> NDArray[np.bool_]:
         """Whether `left` is nearer to `anchors` than `right`, by the recorded answers.
 

@@ -3,7 +3,7 @@ import pytest
 from sklearn.base import clone
 
 from skrank.datasets import make_triplets
-from skrank.manifold import TripletOracle
+from skrank.manifold import CachingOracle, CountingOracle, EuclideanOracle, TripletOracle
 
 
 def test_recorded_questions_are_answered_in_both_orders():
@@ -28,6 +28,12 @@ def test_unseen_questions_are_refused(question):
     oracle = TripletOracle.from_triplets([[0, 1, 2], [1, 2, 3], [2, 3, 1]])
     with pytest.raises(ValueError, match="1 of 1 questions were never recorded.*StochasticTripletEmbedding"):
         oracle(*([item] for item in question))
+
+
+def test_oracles_say_what_they_are():
+    oracle = CachingOracle(CountingOracle(TripletOracle([[0, 1, 2], [1, 2, 3]])))
+    assert repr(oracle) == "CachingOracle(CountingOracle(TripletOracle(<2 answers>)))"
+    assert "noise='flip'" in repr(CountingOracle(EuclideanOracle(noise="flip")))
 
 
 def test_bad_records_are_refused():
