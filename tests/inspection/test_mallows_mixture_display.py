@@ -46,6 +46,7 @@ def test_neighbours_whose_order_is_not_sure_get_a_bar():
     assert not MallowsMixtureDisplay.from_estimator(mixture).unsure_
 
 
+@pytest.mark.filterwarnings("ignore::skrank.exceptions.InsufficientDataWarning")
 def test_many_items_are_cut_and_that_is_said():
     X = make_mallows_mixture(400, 12, 2, phi=0.5, random_state=0)[0]
     mixture = MallowsMixture(2, init="kmeans", polish=False, random_state=0).fit(X)
