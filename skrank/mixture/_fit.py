@@ -183,7 +183,7 @@ def fit_auto(
     def settle():
         exchanged = _exchanged(search, mixture, rng, options)
         on_all = fitted if exchanged is mixture else polished_on_all(data, search, exchanged, options)
-        path[-1] = path_entry(data, on_all)
+        path[mixture.n_components - 1] = path_entry(data, on_all)
         return exchanged, on_all
 
     while mixture.n_components < min(max_components, search.n_rows) and not _told_to_stop(progress, "component"):
@@ -191,12 +191,11 @@ def fit_auto(
         is_clear = _clearly_shorter(search, mixture, larger, options)
         if not is_clear:
             if not is_settled:
-                before = mixture
+                before, is_settled = mixture, True
                 mixture, fitted = settle()
                 if mixture is not before:
                     larger = _larger(search, mixture, inits, rng, options, n_init, with_polish, n_jobs)
             larger = _exchanged(search, larger, rng, options)
-        is_settled = True
         larger_fitted = polished_on_all(data, search, larger, options)
         path.append(path_entry(data, larger_fitted))
         if criterion == "mdl":
