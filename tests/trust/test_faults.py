@@ -34,6 +34,15 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:the embedding does not explain:sklearn.exceptions.ConvergenceWarning"),
 ]
 
+
+@pytest.fixture(autouse=True)
+def _interrupts_are_heard():
+    """Started in the background by a shell without job control, a process ignores Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 POINTS = np.random.default_rng(0).standard_normal((60, 2))
 EXACT = EuclideanOracle()
 TRIPLETS = make_triplets(40, 4000, random_state=0)[0]
