@@ -314,7 +314,8 @@ def _draw(X, gram, labels, names, figures):
     tree = kernel_tree(gram, figures["linkage"])
     order = leaves_list(tree)
     shown = shown[order]
-    sizes = [f"{place}: {percent(one['share'], 0)}" for place, one in enumerate(figures["clusters"], 1)]
+    width = len(str(len(figures["clusters"])))  # so that the names sort like the numbers
+    sizes = [f"{place:>{width}}: {percent(one['share'], 0)}" for place, one in enumerate(figures["clusters"], 1)]
     total = number(figures["n_rankings"])
     display = RankingKernelDisplay(
         gram[np.ix_(order, order)],

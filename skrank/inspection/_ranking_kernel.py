@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 LINKAGES = ("ward", "average", "complete", "single")
 LARGEST_TREE = 800  # leaves: scipy draws trees by recursion, and a screen has few more pixels
 MOST_RANKINGS_NAMED = 40
+MOST_CLASSES_NAMED = 24
 
 
 class RankingKernelDisplay:
@@ -155,9 +156,11 @@ class RankingKernelDisplay:
         strip.imshow(number[:, None], cmap=ListedColormap(colours), vmin=0, vmax=len(classes), aspect="auto")
         strip.set_axis_off()
         patches = [Patch(color=colour, label=plain(one)) for one, colour in zip(classes, colours, strict=True)]
-        ax.legend(
-            handles=patches, loc="lower left", bbox_to_anchor=(-width, 1), ncols=min(len(classes), 6), frameon=False
-        )
+        compact = {"fontsize": "small", "handlelength": 1, "columnspacing": 1, "frameon": False}
+        if len(classes) <= MOST_CLASSES_NAMED:
+            ax.legend(
+                handles=patches, loc="lower left", bbox_to_anchor=(-width, 1), ncols=min(len(classes), 4), **compact
+            )
 
     @classmethod
     def from_rankings(
