@@ -38,6 +38,8 @@ _LEAST_SIZE = 1e-140  # of a number that is not lost when its square is added to
 class _Oracle:
     """What the oracles have in common: they are shared, not copied, by `sklearn.base.clone`."""
 
+    oracle: Any  # the one that answers, of those that ask another
+
     def __sklearn_clone__(self):
         return self
 
