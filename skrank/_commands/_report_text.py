@@ -142,6 +142,14 @@ def prediction(figures):
         [f"SVC, {one['kernel'].capitalize()} kernel", f"{one['accuracy']:.3f}", f"{one['standard_error']:.3f}"]
         for one in found["models"]
     ]
+    best = max(found["models"], key=lambda one: one["accuracy"])
+    tells = best["accuracy"] - found["baseline"] > 2 * best["standard_error"]
+    verdict = (
+        f"It does: {percent(best['accuracy'])} are predicted right, and {percent(found['baseline'])} by always "
+        "guessing the largest class."
+        if tells
+        else "Nothing says so: no prediction is two standard errors better than always guessing the largest class."
+    )
     return "\n".join(
         [
             heading("Does the ranking tell the label?"),
@@ -151,6 +159,8 @@ def prediction(figures):
             ),
             "",
             table(["", "accuracy", "standard error"], rows, left=[0]),
+            "",
+            paragraph(verdict),
         ]
     )
 

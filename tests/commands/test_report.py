@@ -1,5 +1,6 @@
 """`python -m skrank report`: what it reads, what it refuses, and that its figures are right."""
 
+import json
 import re
 
 import numpy as np
@@ -99,10 +100,14 @@ def test_a_label_is_predicted(run):
     accuracy = {match[1]: float(match[2]) for match in re.finditer(r"SVC, (\w+) kernel +(\d\.\d+)", section)}
     assert set(accuracy) == {"Kendall", "Mallows"}
     assert min(accuracy.values()) > 0.85
+    assert "It does: " in section
     untold = "\n".join(",".join(map(str, [*row[:4], rng.choice(["low", "high"]), row[5]])) for row in rows)
     _, text, _ = run(header + untold, "--label", "kind", "--ignore", "id")
     accuracy = [float(value) for value in re.findall(r"SVC, \w+ kernel +(\d\.\d+)", text)]
     assert max(accuracy) < 0.8  # 0.5 with a standard error of 0.065
+    found = json.loads(run(header + untold, "--label", "kind", "--ignore", "id", "--json")[1])["prediction"]
+    best = max(found["models"], key=lambda one: one["accuracy"])
+    assert ("Nothing says so" in text) == (best["accuracy"] <= found["baseline"] + 2 * best["standard_error"])
 
 
 def test_weights_equal_repeats(run):
