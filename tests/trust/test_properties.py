@@ -144,6 +144,7 @@ def test_one_huge_weight_decides_and_huge_units_change_nothing(name, data):
         )
 
 
+@FEWER
 @given(data=st.data())
 def test_kernels_and_distances_tell_the_same(data):
     X = data.draw(rank_matrices(kind="full", min_items=2))
@@ -157,6 +158,7 @@ def test_kernels_and_distances_tell_the_same(data):
     np.testing.assert_allclose(SpearmanKernel()(X), 1 - 6 * spearman / (n_items**3 - n_items), atol=1e-9)
 
 
+@FEWER
 @given(data=st.data())
 def test_the_mallows_distribution_is_one_at_every_dispersion(data):
     phi = data.draw(st.sampled_from(PHIS))

@@ -28,9 +28,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::skrank.exceptions.SeparationWarning"),
 ]
 
-FULL, LABELS = make_mallows_mixture(120, 6, n_components=2, phi=0.4, random_state=0)
-PARTIAL = make_rankings(40, 6, top_k=3, unranked="missing", random_state=0)
-POINTS = np.random.default_rng(0).standard_normal((60, 2))
+FULL, LABELS = make_mallows_mixture(60, 5, n_components=2, phi=0.4, random_state=0)
+PARTIAL = make_rankings(40, 5, top_k=3, unranked="missing", random_state=0)
+POINTS = np.random.default_rng(0).standard_normal((40, 2))
 TRIPLETS = make_triplets(30, 3000, noise="logistic", random_state=0)[0]
 PAIRS = np.random.default_rng(1).permuted(np.tile(np.arange(8), (300, 1)), axis=1)[:, :2]
 
