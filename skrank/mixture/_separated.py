@@ -46,8 +46,8 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
         while a split-sample likelihood ratio rejects the smaller mixture; too many components then have a probability
         of at most 5 %, but it takes more rankings to find them all.
     exchange : bool, default=True
-        Whether components are dropped and peeled again as long as the description gets shorter. Without it the fit is
-        some four times faster and draws nothing at random, and may stay in a local optimum.
+        Whether components are dropped and grown again as long as the description gets shorter. Without it the fit is
+        up to five times faster and draws nothing at random, and may stay in a local optimum.
     min_weight : float, default=0.02
         Components below it are taken for odd rankings. At least 10 rankings are always asked for.
     max_iter : int, default=150
