@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 
 from skrank._fitting import all_or_nothing, warn_caller
 from skrank._random import as_random_state
-from skrank._rankings import check_weights
+from skrank._rankings import check_weights, refuse_masked
 from skrank._typing import ArrayLike, Floats, Integers, Items, RandomState, _fit_context
 from skrank.exceptions import InsufficientDataWarning
 from skrank.linear_model._comparison_graph import (
@@ -298,6 +298,7 @@ def _item_numbers(table, items):
 def _check_shares(y, comparisons):
     if y is None:
         return np.ones(len(comparisons))
+    refuse_masked(y, "y")
     share = column_or_1d(y, dtype=np.float64)
     check_consistent_length(comparisons, share)
     outside = np.flatnonzero(~((share >= 0) & (share <= 1)))

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from skrank._callbacks import track
 from skrank._fitting import all_or_nothing
 from skrank._random import as_random_state
+from skrank._rankings import refuse_masked
 from skrank._typing import ArrayLike, Floats, RandomState, _fit_context
 from skrank.manifold._landmark_checks import check_landmarks, resolve_n_landmarks, warn_of_doubts
 from skrank.manifold._landmark_fit import draw_design, embed_landmarks, pilot_landmarks, plan_budget
@@ -234,6 +235,7 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
         -------
         self : LandmarkOrdinalEmbedding
         """
+        refuse_masked(X, "X")
         X = validate_data(self, X, dtype=self._dtype(), ensure_min_samples=self.n_components + 3)
         random_state = as_random_state(self.random_state)
         index, first, inverse = RowIndex.build(X)
@@ -335,6 +337,7 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
         embedding : ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
+        refuse_masked(X, "X")
         X = validate_data(self, X, dtype=self._dtype(), reset=False)
         number = self._index.find(X)
         embedding = self._points[self._position[number]]

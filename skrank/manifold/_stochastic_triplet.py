@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._fitting import all_or_nothing, warn_caller
 from skrank._random import as_random_state
+from skrank._rankings import refuse_masked
 from skrank._triplets import check_triplets, count_items
 from skrank._typing import ArrayLike, Floats, RandomState, _fit_context
 from skrank.exceptions import InsufficientDataWarning
@@ -157,6 +158,7 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
         n_samples = self.n_samples
         if n_samples is None and not isinstance(init, str):
             n_samples = len(init)
+        refuse_masked(X, "X")
         triplets = check_triplets(validate_data(self, X, dtype="numeric"), y, n_samples=n_samples)
         n_samples = count_items(triplets) if n_samples is None else n_samples
         if not isinstance(init, str) and init.shape != (n_samples, self.n_components):
@@ -219,6 +221,7 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
             Between 0 and 1; guessing gives 0.5.
         """
         check_is_fitted(self)
+        refuse_masked(X, "X")
         return triplet_accuracy(self.embedding_, validate_data(self, X, reset=False, dtype="numeric"), y)
 
 

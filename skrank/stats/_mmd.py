@@ -15,7 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from skrank._random import as_generator
-from skrank._rankings import MISSING, aggregate, check_rankings, check_same_items
+from skrank._rankings import MISSING, aggregate, check_rankings, check_same_items, refuse_masked
 from skrank._typing import ArrayLike, RandomState, validate_params
 from skrank.kernels._marginalized import missing_marker
 from skrank.kernels._partial import PartialRankingKernel
@@ -175,6 +175,7 @@ def _pooled_gram(X, Y, kernel, rng, n_jobs):
 
 
 def _check_precomputed(gram, labels):
+    refuse_masked(gram, "X")
     gram = check_array(gram, dtype=np.float64, input_name="X", copy=True, ensure_all_finite=False)
     np.fill_diagonal(gram, 0)
     gram = check_array(gram, input_name="X")

@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skrank._triplets import check_triplets, count_items
 from skrank.datasets import make_triplets
 from skrank.exceptions import InsufficientDataWarning
+from skrank.linear_model import BradleyTerry
 from skrank.manifold import (
     CachingOracle,
     EuclideanOracle,
@@ -17,6 +18,7 @@ from skrank.manifold import (
     TripletOracle,
 )
 from skrank.metrics import procrustes_error, triplet_accuracy
+from skrank.stats import mmd_test
 
 POINTS = np.random.default_rng(0).standard_normal((120, 2))
 EXACT = EuclideanOracle()
@@ -254,3 +256,23 @@ def test_an_oracle_of_records_is_not_asked_about_parts_of_items():
         oracle([0.5], [1], [2])
     with pytest.raises(ValueError, match="never recorded"):
         oracle([0], [0], [0])
+
+
+def test_masks_are_not_dropped():
+    masked = np.ma.array(POINTS, mask=np.arange(POINTS.size).reshape(POINTS.shape) == 3)
+    model = LandmarkOrdinalEmbedding(oracle=EuclideanOracle(noise="logistic"), random_state=0)
+    with pytest.raises(ValueError, match="X is a masked array, with 1 entries masked"):
+        model.fit(masked)
+    with pytest.raises(ValueError, match="X is a masked array"):
+        model.fit(POINTS).transform(masked)
+    triplets = np.ma.array(RECORDED, mask=np.arange(RECORDED.size).reshape(RECORDED.shape) == 3)
+    with pytest.raises(ValueError, match="X is a masked array"):
+        StochasticTripletEmbedding().fit(triplets)
+    with pytest.raises(ValueError, match="X is a masked array"):
+        StochasticTripletEmbedding(random_state=0).fit(RECORDED).score(triplets)
+    for use in (
+        lambda: BradleyTerry().fit([[0, 1], [1, 0]], np.ma.array([1, 1], mask=[1, 0])),
+        lambda: mmd_test(np.ma.array(np.eye(4), mask=np.eye(4) == 1), [0, 0, 1, 1], "precomputed"),
+    ):
+        with pytest.raises(ValueError, match="is a masked array"):
+            use()
