@@ -9,7 +9,7 @@ from skrank._commands._arguments import positive, whole
 from skrank._commands._output import Result
 from skrank._commands._text import heading, number, paragraph, shorten, table
 from skrank._rankings import MISSING, check_rankings, mean_places, n_ranked
-from skrank.kernels._partial import KERNEL_NAMES
+from skrank.kernels._partial import KERNEL_NAMES, choose_method, named_kernel
 from skrank.stats import kemeny_consensus, mmd_test
 
 HELP = "Test whether two sets of rankings of the same items come from one distribution, and show where they differ."
@@ -33,6 +33,7 @@ must be independent: several of one person are not.
 
 ALPHA = 0.05
 NOTABLE = 3.0  # standard errors of a difference, as there are many items
+SAMPLE, SAMPLE_SLOW = 2000, 500
 MOST_ITEMS = 15
 PLOTTED_ITEMS = 40
 QUANTILES = (0.5, 0.95, 0.99)
@@ -68,9 +69,9 @@ def add_arguments(parser):
     parser.add_argument(
         "--sample",
         type=_at_least_two,
-        default=2000,
         metavar="N",
-        help="test a random sample of this size of a file with more rankings (default: 2000)",
+        help=f"test a random sample of this size of a file with more rankings (default: {SAMPLE}, or {SAMPLE_SLOW} "
+        "where the kernel has no closed form, as mallows where items are missing)",
     )
     parser.add_argument("--seed", type=whole, default=0, metavar="N", help="for samples and divisions (default: 0)")
     _input.add_arguments(parser)
@@ -83,9 +84,9 @@ def run(arguments):
     rng = np.random.default_rng(arguments.seed)
     first, second = (_input.read_rankings(path, arguments) for path in (arguments.first, arguments.second))
     second = _with_items_of(second, first, arguments)
+    most = arguments.sample or _default_sample(arguments.kernel, first, second)
     samples = [
-        _sample(rankings, path, arguments.sample, rng)
-        for rankings, path in ((first, arguments.first), (second, arguments.second))
+        _sample(rankings, path, most, rng) for rankings, path in ((first, arguments.first), (second, arguments.second))
     ]
     result = mmd_test(
         *(sample.tested for sample in samples),
@@ -132,6 +133,11 @@ def _with_items_of(rankings, others, arguments):
     if names == expected:
         return rankings
     return rankings._replace(ranks=rankings.ranks[:, [names.index(name) for name in expected]], item_names=expected)
+
+
+def _default_sample(kernel, *rankings):
+    ranks = check_rankings(np.concatenate([one.ranks for one in rankings]))
+    return SAMPLE if choose_method(named_kernel(kernel), ranks, "auto", None) == "exact" else SAMPLE_SLOW
 
 
 def _sample(rankings, path, most, rng):

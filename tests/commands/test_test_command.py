@@ -95,6 +95,15 @@ def test_many_rankings_are_sampled(tmp_path, capsys, samples):
     assert "60 rankings\n" in text
 
 
+def test_fewer_are_sampled_where_there_is_no_closed_form(tmp_path, capsys, samples):
+    X = np.where(samples[0] < 3, samples[0], np.nan)
+    weights = np.full(80, 10)
+    files = [write(tmp_path / f"{name}.csv", X, weights=weights) for name in "xy"]
+    options = ["--weight", "n", "--permutations", "9", "--unranked"]
+    assert run(capsys, *files, *options, "missing")[1].count("800 rankings, 500 of them tested") == 2
+    assert run(capsys, *files, *options, "last")[1].count("800 rankings\n") == 2
+
+
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
