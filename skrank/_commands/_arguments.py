@@ -10,6 +10,11 @@ def positive(text):
     return _checked(text, int, lambda value: value >= 1, "a whole number from 1")
 
 
+def at_least_two(text):
+    """A whole number from 2."""
+    return _checked(text, int, lambda value: value >= 2, "a whole number from 2")
+
+
 def whole(text):
     """A whole number from 0."""
     return _checked(text, int, lambda value: 0 <= value < 2**32, "a whole number from 0")

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._commands import _input
-from skrank._commands._arguments import positive, whole
+from skrank._commands._arguments import at_least_two, positive, whole
 from skrank._commands._output import Result
 from skrank._commands._text import heading, number, paragraph, shorten, table
 from skrank._rankings import MISSING, check_rankings, mean_places, n_ranked
@@ -68,7 +68,7 @@ def add_arguments(parser):
     )
     parser.add_argument(
         "--sample",
-        type=_at_least_two,
+        type=at_least_two,
         metavar="N",
         help=f"test a random sample of this size of a file with more rankings (default: {SAMPLE}, or {SAMPLE_SLOW} "
         "where the kernel has no closed form, as mallows where items are missing)",
@@ -265,7 +265,3 @@ def _draw(figures, null_distribution):
     if len(items) < len(figures["items"]):
         left.set_title(f"the {len(items)} of {len(figures['items'])} items that differ most", fontsize="small")
     return figure
-
-
-def _at_least_two(text):
-    return max(positive(text), 2)

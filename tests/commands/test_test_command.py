@@ -125,3 +125,10 @@ def test_standard_input_twice(capsys):
     code, _, error = run(capsys, "-", "-")
     assert code == 2
     assert "one of the two files only" in error
+
+
+def test_a_sample_of_one(capsys):
+    with pytest.raises(SystemExit) as stop:
+        run(capsys, "x.csv", "y.csv", "--sample", "1")
+    assert stop.value.code == 2
+    assert "must be a whole number from 2, got '1'" in capsys.readouterr().err
