@@ -10,6 +10,7 @@ from skrank._rankings import LARGEST_TOTAL_WEIGHT, LEAST_TOTAL_WEIGHT
 from skrank.datasets._text_files import decode_line, parse_error
 
 DELIMITERS = ",;\t"
+QUOTED = re.compile(r'"[^"]*"?')
 GAPS = frozenset({"", "NA", "NaN", "nan"})
 # Python's float() also takes "1_0", "infinity" and digits of any script.
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -46,7 +47,7 @@ def read_cells(content, path):
     # Not without the space around a line: between tabs at its ends are empty cells.
     lines = enumerate(content.rstrip(b"\r\n").split(b"\n"), 1)
     text = [decode_line(line, path, number, strip="\r") for number, line in lines]
-    delimiter = max(DELIMITERS, key=text[0].count)
+    delimiter = max(DELIMITERS, key=QUOTED.sub("", text[0]).count)
     reader = csv.reader([line + "\n" for line in text], delimiter=delimiter, strict=True)
     rows, lines = [], []
     try:

@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
+from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._random import as_random_state
@@ -28,13 +29,22 @@ def weighted_rankings(X, sample_weight, item_names):
 def representative_rows(weights, most, random_state=0):
     """Row numbers that stand for weighted rankings, and whether they were drawn.
 
-    Each row as often as its weight says, if that is at most `most` in all; otherwise a random sample by weight.
+    Each row as often as its weight says, if that is at most `most` in all; otherwise a random sample by weight. Weights
+    that are whole count rankings, of which none is drawn twice: copies would look like clusters, and be predicted.
     """
     total = weights.sum()
-    if total <= most and (weights == np.rint(weights)).all():
-        return np.repeat(np.arange(len(weights)), weights.astype(np.intp)), False
     rng = as_random_state(random_state)
-    return np.sort(rng.choice(len(weights), most, p=weights / total)), True
+    if not whole(weights):
+        return np.sort(rng.choice(len(weights), most, p=weights / total)), True
+    if total <= most:
+        return np.repeat(np.arange(len(weights)), weights.astype(np.intp)), False
+    rankings = sample_without_replacement(int(total), most, random_state=rng)
+    return np.sort(np.searchsorted(np.cumsum(weights), rankings, side="right")), True
+
+
+def whole(weights):
+    """Whether all weights are whole numbers, as counts are."""
+    return bool((weights == np.rint(weights)).all())
 
 
 def component_weights(estimator, X, component, sample_weight):

@@ -110,6 +110,37 @@ def test_a_label_is_predicted(run):
     assert ("Nothing says so" in text) == (best["accuracy"] <= found["baseline"] + 2 * best["standard_error"])
 
 
+@pytest.mark.parametrize(("n_rankings", "weight"), [(2100, 1), (300, 0.7)])
+def test_no_ranking_is_both_learnt_and_predicted(run, n_rankings, weight):
+    """Whether a sample is drawn or weights are no counts: random labels cannot be predicted."""
+    rng = np.random.default_rng(0)
+    rows = [[*rng.permutation(10), rng.choice(["low", "high"]), weight] for _ in range(n_rankings)]
+    told = ",".join("abcdefghij") + ",kind,w\n" + "\n".join(",".join(map(str, row)) for row in rows)
+    found = json.loads(run(told, "--label", "kind", "--weight", "w", "--json")[1])["prediction"]
+    assert found["sampled"]
+    for model in found["models"]:
+        assert model["accuracy"] < 0.5 + 4 * model["standard_error"]
+        assert model["standard_error"] == pytest.approx(np.sqrt(0.25 / min(n_rankings, 2000)), rel=0.05)
+
+
+def test_labels_are_counted_by_weight(run):
+    text = "a,b,k,w\n0,1,x,{}\n1,0,y,{}\n"
+    found = json.loads(run(text.format(30, 10), "--label", "k", "--weight", "w", "--json")[1])["prediction"]
+    assert found["classes"] == [{"label": "x", "share": 0.75}, {"label": "y", "share": 0.25}]
+    assert found["models"][0]["accuracy"] == 1
+    options = ["--label", "k", "--weight", "w"]
+    assert "the label has 1 distinct values" in run(text.format(0, 10), *options)[2]
+    assert "the label 'x' occurs 4 times" in run(text.format(4, 10), *options)[2]
+    code, _, error = run(text.format(5, 1_000_000), *options)
+    assert code == 2
+    assert "one label is nearly all" in error
+
+
+def test_delimiters_within_quotes_are_none(run):
+    text = '"Smith, John";"Doe, Jane";"O""Hara"\n0;1;2\n1;0;2\n'
+    assert json.loads(run(text, "--json")[1])["items"] == ["Smith, John", "Doe, Jane", 'O"Hara']
+
+
 def test_weights_equal_repeats(run):
     weighted = "egg,squid,tuna,n\n0,1,2,2\n1,0,2,1\n0,2,1,1\n2,1,0,0\n"
     assert run(weighted, "--weight", "n")[1] == run(FULL)[1]

@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skrank.datasets import make_mallows_mixture, make_rankings
 from skrank.inspection import RankingKernelDisplay
+from skrank.inspection._base import representative_rows
 from skrank.kernels import KendallKernel, PartialRankingKernel
 from skrank.metrics import dendrogram_purity
 
@@ -120,3 +121,13 @@ def test_errors():
         RankingKernelDisplay.from_estimator(StandardScaler(), X)
     with pytest.raises(ValueError, match="X has 4 features, but PartialRankingKernel is expecting 3"):
         RankingKernelDisplay.from_estimator(PartialRankingKernel().fit(X[:, :3]), X)
+
+
+def test_a_sample_of_counted_rankings_holds_none_twice():
+    weights = np.repeat([1.0, 0.0, 3.0], [400, 5, 200])
+    rows, drawn = representative_rows(weights, 900)
+    assert drawn
+    assert len(rows) == 900
+    times = np.bincount(rows, minlength=len(weights))
+    assert (times <= weights).all()
+    assert abs(times[405:].sum() - 540) < 4 * np.sqrt(900 * 0.6 * 0.4)
