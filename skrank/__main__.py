@@ -44,8 +44,16 @@ def main(argv=None):
         return _run(sys.argv[1:] if argv is None else list(argv))
     except BrokenPipeError:
         # The reader, `head` say, has seen enough. What is left unwritten must not be tried again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 0
+    except OSError as error:  # a full disk, say
+        _discard_output()
+        print(f"{_program()}: standard output: {error.strerror}", file=sys.stderr)
+        return 2
+
+
+def _discard_output():
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(argv):

@@ -101,8 +101,12 @@ def save_plot(result, path):
         warnings.simplefilter("always")
         matplotlib.use("agg")
         figure = result.draw()
-        figure.savefig(path, dpi=150)
-        matplotlib.pyplot.close(figure)
+        try:
+            figure.savefig(path, dpi=150)
+        except RuntimeError as error:  # pgf without a TeX, say
+            raise ValueError(f"--plot {path}: {error}") from None
+        finally:
+            matplotlib.pyplot.close(figure)
     messages = notes(caught)
     told = [message for message in messages if not message.startswith("Glyph ")]
     if len(told) < len(messages):

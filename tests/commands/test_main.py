@@ -43,6 +43,14 @@ def test_a_reader_that_stops_early_is_no_error():
     assert errors == b""
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no device that is full")
+def test_output_that_cannot_be_written_is_one_line():
+    with open("/dev/full", "wb") as full:
+        process = subprocess.run([sys.executable, "-m", "skrank", "triplets"], stdout=full, stderr=subprocess.PIPE)
+    assert process.returncode == 2
+    assert process.stderr.decode() == "python -m skrank: standard output: No space left on device\n"
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself(command, capsys):
     with pytest.raises(SystemExit) as stop:
@@ -152,6 +160,16 @@ def test_a_full_disk_is_one_line(tmp_path, files, capsys, monkeypatch):
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", fail)
     assert main(["report", *files["report"], "--plot", str(tmp_path / "x.png")]) == 2
     assert capsys.readouterr().err == "python -m skrank report: x.png: No space left on device\n"
+
+
+def test_a_format_that_lacks_its_program_is_one_line(tmp_path, files, capsys, monkeypatch):
+    def fail(*arguments, **options):
+        raise RuntimeError("'xelatex' not found")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", fail)
+    path = str(tmp_path / "x.pgf")
+    assert main(["report", *files["report"], "--plot", path]) == 2
+    assert capsys.readouterr().err == f"python -m skrank report: --plot {path}: 'xelatex' not found\n"
 
 
 def test_without_matplotlib_the_remedy_is_told(capsys, monkeypatch):
