@@ -118,13 +118,15 @@ def groups(figures):
     """The mixture of Mallows models."""
     found = figures["mixture"]
     of = number(found["n_rankings"])
+    largest = len(found["components"]) == mixture.REPORT_COMPONENTS
+    most = ", the most that the report tries: the subcommand mixture tries more" if largest else ""
     some = "" if found["n_rankings"] == figures["n_rankings"] else f" Of the {of} rankings without gaps."
     return "\n".join(
         [
             heading("Mixture of Mallows models"),
             paragraph(
                 f"Groups of rankings, each scattered about a consensus of its own. {len(found['components'])} of them "
-                f"describe the rankings shortest.{some}"
+                f"describe the rankings shortest{most}.{some}"
             ),
             "",
             mixture.write_components(found["components"]),

@@ -87,7 +87,7 @@ def run(arguments):
         "title": rankings.title,
         "unranked": rankings.unranked,
         "n_rankings": rankings.weights.sum(),
-        "n_distinct": len(np.unique(rankings.ranks, axis=0)),
+        "n_distinct": len(np.unique(rankings.ranks[rankings.weights > 0], axis=0)),
         "n_items": len(rankings.item_names),
         "items": rankings.item_names,
         **describe(mixture, display, rankings.ranks, rankings.weights),

@@ -1,5 +1,6 @@
 """RankingKernelDisplay: which rankings are alike, by a kernel."""
 
+import warnings
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -127,14 +128,17 @@ class RankingKernelDisplay:
         if self.labels is not None:
             self._draw_labels(ax, strip)
         self.dendrogram_ax_ = ax.inset_axes([-0.32 - strip, 0, 0.3, 1])
-        hierarchy.dendrogram(
-            self.tree,
-            ax=self.dendrogram_ax_,
-            orientation="left",
-            no_labels=True,
-            color_threshold=0,
-            above_threshold_color="0.2",
-        )
+        with warnings.catch_warnings():
+            # Where all rankings are equal.
+            warnings.filterwarnings("ignore", "Attempting to set identical", UserWarning)
+            hierarchy.dendrogram(
+                self.tree,
+                ax=self.dendrogram_ax_,
+                orientation="left",
+                no_labels=True,
+                color_threshold=0,
+                above_threshold_color="0.2",
+            )
         for lines in self.dendrogram_ax_.collections:
             lines.set_linewidth(float(np.clip(60 / n_shown, 0.5, 1)))
         self.dendrogram_ax_.set_ylim(10 * n_shown, 0)  # leaves are 10 apart, the first on top as in the heat map

@@ -47,6 +47,13 @@ def test_components_and_their_consensus(run):
     assert "Note:" not in text
 
 
+def test_rankings_that_do_not_count_are_not_counted(tmp_path, capsys):
+    path = tmp_path / "votes.csv"
+    path.write_text("a,b,c,w\n0,1,2,3\n0,1,2,2\n1,0,2,4\n2,1,0,0\n")
+    assert main(["mixture", str(path), "--weight", "w", "-k", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["n_distinct"] == 2
+
+
 def test_the_number_of_components_and_the_test(run):
     code, text, _ = run(two_groups(), "-k", "1", "--draws", "4")
     assert code == 0

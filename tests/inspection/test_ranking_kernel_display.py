@@ -105,6 +105,12 @@ def test_a_kernel_object_and_negative_values():
     assert RankingKernelDisplay.from_rankings(X).image_.get_cmap().name == "cividis"
 
 
+@pytest.mark.filterwarnings("error")
+def test_equal_rankings_are_drawn_without_a_warning():
+    display = RankingKernelDisplay.from_rankings(np.zeros((3, 4)), kernel="kendall")
+    np.testing.assert_array_equal(display.tree[:, 2], 0)
+
+
 def test_errors():
     X = make_rankings(6, 4, random_state=0)
     with pytest.raises(ValueError, match="max_rankings must be a whole number from 2 to 800, got 1000"):
