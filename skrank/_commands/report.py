@@ -43,8 +43,8 @@ examples:
   majorities (null for one item): items, fractions (share that prefers the row's item to the column's, among those that
     order the two), condorcet_winner, cycles,
   clusters, mixture (null if there is too little): as the subcommands cluster and mixture print them,
-  prediction (null without --label): n_samples, n_splits, classes (with label and share), baseline, and models, each
-    with kernel, accuracy, standard_error,
+  prediction (null without --label): n_samples, sampled (whether they are a random sample), n_splits, classes (with
+    label and share), baseline, and models, each with kernel, accuracy, standard_error,
   notes."""
 
 LABEL_SAMPLE = 2000

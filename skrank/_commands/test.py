@@ -83,11 +83,10 @@ def run(arguments):
         raise ValueError("standard input can be one of the two files only.")
     rng = np.random.default_rng(arguments.seed)
     first, second = (_input.read_rankings(path, arguments) for path in (arguments.first, arguments.second))
-    second = _with_items_of(second, first, arguments)
+    paths = [_input.STANDARD_INPUT if path == "-" else path for path in (arguments.first, arguments.second)]
+    second = _with_items_of(second, first, paths)
     most = arguments.sample or _default_sample(arguments.kernel, first, second)
-    samples = [
-        _sample(rankings, path, most, rng) for rankings, path in ((first, arguments.first), (second, arguments.second))
-    ]
+    samples = [_sample(*one, most, rng) for one in zip((first, second), paths, strict=True)]
     result = mmd_test(
         *(sample.tested for sample in samples),
         kernel=arguments.kernel,
@@ -120,13 +119,13 @@ def run(arguments):
 
 
 # ---------------------------------------------------------------- figures
-def _with_items_of(rankings, others, arguments):
+def _with_items_of(rankings, others, paths):
     """The rankings with columns in the order of the others' items."""
     names, expected = rankings.item_names, others.item_names
     if sorted(names) != sorted(expected):
         alone = [
             f"{sorted(set(one) - set(other))[0]!r} is in {path} only"
-            for one, other, path in ((expected, names, arguments.first), (names, expected, arguments.second))
+            for one, other, path in ((expected, names, paths[0]), (names, expected, paths[1]))
             if set(one) - set(other)
         ]
         raise ValueError(f"the two files must rank the same items, but {' and '.join(alone) or 'names are repeated'}.")
@@ -152,7 +151,7 @@ def _sample(rankings, path, most, rng):
         raise ValueError(f"{path} has one ranking: the test needs at least two in either file.")
     drawn = np.arange(total) if total <= most else np.sort(rng.choice(total, most, replace=False))
     rows = np.searchsorted(np.cumsum(weights), drawn, side="right")
-    return Sample(rankings, rankings.ranks[rows], path if path != "-" else _input.STANDARD_INPUT)
+    return Sample(rankings, rankings.ranks[rows], path)
 
 
 def _items(samples, consensus, names):

@@ -1,5 +1,6 @@
 """`skrank test`: the test of two files, where they differ, and what is refused."""
 
+import io
 import json
 import re
 
@@ -125,6 +126,16 @@ def test_standard_input_twice(capsys):
     code, _, error = run(capsys, "-", "-")
     assert code == 2
     assert "one of the two files only" in error
+
+
+def test_standard_input_is_called_so(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "votes.csv"
+    path.write_text("a,b\n0,1\n1,0\n")
+    for text, message in (("a,b\n0,1\n", "standard input has one ranking"), ("a,c\n0,1\n", "'c' is in standard input")):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        code, _, error = run(capsys, str(path), "-")
+        assert code == 2
+        assert message in error
 
 
 def test_a_sample_of_one(capsys):
