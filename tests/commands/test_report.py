@@ -2,9 +2,11 @@
 
 import json
 import re
+from argparse import Namespace
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 
 from skrank.__main__ import main
 from skrank._commands import report
@@ -41,6 +43,18 @@ def test_without_arguments_it_reports_the_apa_ballots(capsys):
         text.split()
     )
     assert max(map(len, text.splitlines())) <= 120
+
+
+def test_labels_between_the_two_pictures_are_apart():
+    figures = report.run(
+        Namespace(file=None, unranked=None, kind=None, no_header=False, label=None, weight=None, ignore=[])
+    )
+    figure = figures.draw()
+    figure.draw_without_rendering()
+    _, majorities, places, _ = figure.axes
+    left, right = (axis.label.get_window_extent() for axis in (places.yaxis, majorities.yaxis))
+    assert right.x0 - left.x1 > left.width
+    pyplot.close(figure)
 
 
 def test_figures_of_a_small_file(run):
