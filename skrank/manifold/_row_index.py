@@ -17,11 +17,19 @@ def row_keys(X):
         # adding zero turns -0.0, which equals 0.0, into it
         words = (np.ascontiguousarray(X, dtype=np.float64) + 0.0).view(np.int64)
         if X.dtype.kind in "iu":
-            beyond = (X > 2**53) | (X < -(2**53))
+            beyond = beyond_float(X)
             words[beyond] = X[beyond].astype(np.int64)
         return hash_rows(words)
     digests = b"".join(hashlib.blake2b(repr(row).encode(), digest_size=8).digest() for row in X.tolist())
     return np.frombuffer(digests, np.uint64)
+
+
+def beyond_float(integers):
+    """Which integers are beyond 2**53, up to which float64 holds them all."""
+    # As numpy's scalars: numpy 2.0 and 2.1 crash on Python's integers that the type of an array does not hold.
+    if integers.dtype.kind == "u":
+        return integers > np.uint64(2**53)
+    return (integers > np.int64(2**53)) | (integers < np.int64(-(2**53)))
 
 
 class RowIndex:
