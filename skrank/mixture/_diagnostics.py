@@ -86,18 +86,18 @@ def _undetermined_centers(mixture, total_weight):
     counts = total_weight * mixture.weights
     required = rankings_for_center(mixture.centers.shape[1], mixture.dispersions)
     for component in np.flatnonzero(counts < required):
+        needed = f"it takes {required[component]:.0f}" if np.isfinite(required[component]) else "no number is enough"
         yield (
             f"The center of component {component} is not determined by the data: about {counts[component]:.0f} "
-            f"rankings belong to it, and at its dispersion {mixture.dispersions[component]:.3f} it takes "
-            f"{required[component]:.0f}. Trust the order of items far apart in it only; for the rest use more "
-            "rankings or fewer components."
+            f"rankings belong to it, and at its dispersion {mixture.dispersions[component]:.3f} {needed}. "
+            "Trust the order of items far apart in it only; for the rest use more rankings or fewer components."
         )
 
 
 def _smallest_weights(mixture, least_weight):
     for component in np.flatnonzero(mixture.weights <= least_weight * (1 + 1e-6)):
         yield (
-            f"The weight {mixture.weights[component]:.4f} of component {component} is at the minimum "
+            f"The weight {mixture.weights[component]:.4f} of component {component} is not above the minimum, "
             f"{least_weight:.4f}: it may be a few odd rankings. Use fewer components, or lower min_weight if so "
             "small a group is expected."
         )

@@ -368,7 +368,7 @@ def test_warns_of_undetermined_centers_and_max_iter():
 def test_warns_of_the_smallest_weight():
     centers = random_centers(10, 2, 84)
     X = draw(centers, [0.3, 0.3], [1000, 15], 85)
-    with pytest.warns(InsufficientDataWarning, match="at the minimum"):
+    with pytest.warns(InsufficientDataWarning, match="not above the minimum"):
         MallowsMixture(2, min_weight=0.05, random_state=0).fit(X)
 
 
