@@ -210,8 +210,8 @@ def test_broken_headers(tmp_path, old, new, message):
         (" \n\n", "x.soc", "line 1: the file is empty"),
         (b"# DATA TYPE: soc\n\x00\x01", "x.soc", "line 2: a zero byte: this is binary data"),
         (b"\x89PNG\r\n\x1a\n", "x.soc", "line 1: not UTF-8 text"),
-        (gzip.compress(GOOD.encode())[:-9], "x.soc.gz", "the gzip data ends here"),
-        (gzip.compress(GOOD.encode())[:20], "x.soc.gz", "line 1: the gzip data ends here"),
+        (gzip.compress(GOOD.encode(), mtime=0)[:-9], "x.soc.gz", "the gzip data ends here"),
+        (gzip.compress(GOOD.encode(), mtime=0)[:20], "x.soc.gz", "line 1: the gzip data ends here"),
         (b"\x1f\x8b\x08nonsense, not gzip", "x.soc.gz", "line 1: the gzip data is broken here"),
     ],
 )
