@@ -1,4 +1,4 @@
-"""Brute force that tests of several rooms share, and how many examples property tests try."""
+"""Brute force that several tests share, and how many examples property tests try."""
 
 import itertools
 
@@ -6,10 +6,25 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from skrank._callbacks import HAS_CALLBACKS
+
 # The same few examples each time; `pytest --hypothesis-profile=thorough tests/trust` tries many others.
 settings.register_profile("quick", max_examples=30, derandomize=True, database=None, deadline=None)
 settings.register_profile("thorough", max_examples=3000, deadline=None)
 settings.load_profile("quick")
+
+
+def pytest_runtest_setup(item):
+    if item.get_closest_marker("callbacks") and not HAS_CALLBACKS:
+        pytest.skip("scikit-learn has callbacks from version 1.9 on")
+
+
+@pytest.fixture
+def progress_bar():
+    """scikit-learn's progress bar; a test that uses it is marked `callbacks`."""
+    from sklearn.callback import ProgressBar
+
+    return ProgressBar()
 
 
 def _consistent_rankings(row):

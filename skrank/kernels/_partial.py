@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.callback import CallbackSupportMixin
 from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Product, Sum
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -16,7 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from skrank._callbacks import track
+from skrank._callbacks import CallbackSupportMixin, track
 from skrank._fitting import all_or_nothing
 from skrank._random import as_random_state
 from skrank._rankings import MISSING, aggregate, check_rankings, has_missing, row_blocks, rows_with_ties

@@ -6,12 +6,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.callback import CallbackSupportMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from skrank._callbacks import track
+from skrank._callbacks import CallbackSupportMixin, track
 from skrank._fitting import all_or_nothing
 from skrank._random import as_random_state
 from skrank._rankings import refuse_masked

@@ -7,13 +7,13 @@ import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skrank._callbacks import CallbackSupportMixin
 from skrank._fitting import all_or_nothing, warn_caller
 from skrank._random import as_random_state
 from skrank._rankings import refuse_masked

@@ -6,10 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.callback import CallbackSupportMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._callbacks import CallbackSupportMixin
 from skrank._fitting import all_or_nothing, warn_caller
 from skrank._random import as_random_state
 from skrank._rankings import aggregate, check_rankings, check_weights

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from sklearn.callback import ProgressBar
 
 from skrank.datasets import make_rankings
 from skrank.kernels import PartialRankingKernel
+
+pytestmark = pytest.mark.callbacks
 
 
 class Recorder:
@@ -55,7 +56,7 @@ def test_a_fit_tells_of_the_median_alone():
     assert recorder.ended == ["fit"]
 
 
-def test_a_bar_is_drawn(capsys):
+def test_a_bar_is_drawn(progress_bar, capsys):
     X = make_rankings(40, 5, random_state=0)
-    PartialRankingKernel("kendall").set_callbacks(ProgressBar()).fit_transform(X)
+    PartialRankingKernel("kendall").set_callbacks(progress_bar).fit_transform(X)
     assert "kernel matrix" in capsys.readouterr().out

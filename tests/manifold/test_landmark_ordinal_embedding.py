@@ -9,7 +9,6 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
-from sklearn.callback import ProgressBar
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
@@ -325,6 +324,7 @@ class Recorder:
         self.ended.append(context.task_name)
 
 
+@pytest.mark.callbacks
 def test_callbacks_see_every_landmark_and_iteration():
     recorder = Recorder()
     model = LandmarkOrdinalEmbedding(n_landmarks=7, random_state=0).set_callbacks(recorder).fit(cloud(100))
@@ -334,6 +334,7 @@ def test_callbacks_see_every_landmark_and_iteration():
     assert recorder.begun.count("maximize likelihood") >= 1 + model.n_iter_
 
 
+@pytest.mark.callbacks
 def test_callbacks_see_the_iterations_on_random_triplets():
     recorder = Recorder()
     model = LandmarkOrdinalEmbedding(n_landmarks=7, refine="ste", random_state=0).set_callbacks(recorder)
@@ -342,10 +343,11 @@ def test_callbacks_see_the_iterations_on_random_triplets():
     assert recorder.begun.count("fit random triplets") >= 1 + model.n_iter_
 
 
-def test_a_progress_bar_changes_nothing():
+@pytest.mark.callbacks
+def test_a_progress_bar_changes_nothing(progress_bar):
     X = cloud(100)
     plain = LandmarkOrdinalEmbedding(random_state=0).fit(X)
-    with_bar = LandmarkOrdinalEmbedding(random_state=0).set_callbacks(ProgressBar()).fit(X)
+    with_bar = LandmarkOrdinalEmbedding(random_state=0).set_callbacks(progress_bar).fit(X)
     np.testing.assert_array_equal(with_bar.embedding_, plain.embedding_)
 
 

@@ -145,6 +145,7 @@ class Recorder:
         return self.ended == 3
 
 
+@pytest.mark.callbacks
 def test_callbacks_see_each_iteration_and_can_stop(answers):
     recorder = Recorder()
     model = StochasticTripletEmbedding(random_state=0).set_callbacks(recorder)

@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 from joblib import parallel_config
 from sklearn.base import clone
-from sklearn.callback import ProgressBar
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -410,13 +409,14 @@ def test_parallel_starts_change_nothing(two_groups, backend):
     assert alone.lower_bound_ == parallel.lower_bound_
 
 
+@pytest.mark.callbacks
 @pytest.mark.parametrize(
     "parameters", [{"n_components": 3}, {"n_components": 2, "n_init": 2}, {"n_components": "auto"}]
 )
-def test_progress(two_groups, parameters, capsys):
+def test_progress(two_groups, parameters, progress_bar, capsys):
     X, _ = two_groups
     plain = fit_silently(MallowsMixture(**parameters, random_state=0), X)
-    watched = fit_silently(MallowsMixture(**parameters, random_state=0).set_callbacks(ProgressBar()), X)
+    watched = fit_silently(MallowsMixture(**parameters, random_state=0).set_callbacks(progress_bar), X)
     assert watched.lower_bound_ == plain.lower_bound_
     assert "MallowsMixture" in capsys.readouterr().out
 
@@ -438,6 +438,7 @@ class Counter:
         pass
 
 
+@pytest.mark.callbacks
 @pytest.mark.parametrize(
     "parameters",
     [

@@ -232,6 +232,7 @@ def test_clone_pickle_frames_and_search():
     assert search.best_params_["separatedmallowsmixture__n_components"] == 2
 
 
+@pytest.mark.callbacks
 def test_callbacks_see_the_tasks():
     X = draw(random_centers(6, 2, 20), (0.2, 0.7), np.array([0.5, 0.5]), 1200, 21)
     recorder = Recorder()

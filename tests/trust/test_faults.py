@@ -109,6 +109,7 @@ class Interrupting:
         return False
 
 
+@pytest.mark.callbacks
 @pytest.mark.parametrize("name", ["MallowsMixture", "LandmarkOrdinalEmbedding", "StochasticTripletEmbedding"])
 @pytest.mark.parametrize("after", [1, 3])
 def test_an_interrupted_fit_is_none(name, after):
