@@ -125,7 +125,7 @@ def report_times(n_rankings, repeats):
 def report_memory(n_rankings):
     print(f"\nGram of {n_rankings} rankings, 20 samples a side, working_memory=64: peak besides the result")
     for k, n_items in ((4, 10), (4, 20), (10, 40)):
-        X, kernel = top(k, n_items, n_rankings), MarginalizedKernel(MallowsKernel(nu=0.05), n_samples=20)
+        X, kernel = top(k, n_items, n_rankings), MarginalizedKernel(MallowsKernel(nu=0.05), n_draws=20)
         with sklearn.config_context(working_memory=64):
             tracemalloc.start()
             gram = kernel(X)
@@ -137,10 +137,10 @@ def report_memory(n_rankings):
 
 
 # ---------------------------------------------------------------- variance
-def variance(kernel, X, method, n_seeds, n_samples=20):
+def variance(kernel, X, method, n_seeds, n_draws=20):
     upper = np.triu_indices(len(X), 1)
     values = [
-        MarginalizedKernel(kernel, method=method, n_samples=n_samples, random_state=seed)(X)[upper]
+        MarginalizedKernel(kernel, method=method, n_draws=n_draws, random_state=seed)(X)[upper]
         for seed in range(n_seeds)
     ]
     return np.var(values, axis=0).sum()

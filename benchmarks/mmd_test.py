@@ -27,7 +27,7 @@ from sklearn.gaussian_process.kernels import WhiteKernel
 
 from skrank.datasets import load_sushi_order, make_rankings
 from skrank.kernels import MallowsKernel, MarginalizedKernel, PartialRankingKernel
-from skrank.stats import mmd_test
+from skrank.stats import mmd_test, mmd_test_from_kernel
 
 
 def level(first_seed, repeats=500, n_samples=50):
@@ -83,7 +83,7 @@ def diagonal(first_seed, repeats=100):
             labels = np.repeat([0, 1], 40)
             objects = [mmd_test(X, Y, kernel + WhiteKernel(noise), random_state=seed).pvalue for noise in (1, 1e3)]
             matrices = [
-                mmd_test(gram + noise * np.eye(80), labels, "precomputed", random_state=seed).pvalue
+                mmd_test_from_kernel(gram + noise * np.eye(80), labels, random_state=seed).pvalue
                 for noise in (0, 1, 1e3)
             ]
             # A matrix does not tell which rows are equal, so its permutations are others: each among themselves.
@@ -100,11 +100,11 @@ def bias(first_seed, repeats=400):
         for seed in range(first_seed, first_seed + repeats):
             X = make_rankings(40, 5, center=range(5), phi=0.5, top_k=1, random_state=seed)
             Y = make_rankings(40, 5, top_k=1, random_state=seed + 10**6)
-            sampled = MarginalizedKernel(kernel, method=method, n_samples=4, random_state=seed)
+            sampled = MarginalizedKernel(kernel, method=method, n_draws=4, random_state=seed)
             exact = mmd_test(X, Y, kernel, n_permutations=1, random_state=0).statistic
             gaps.append(mmd_test(X, Y, sampled, n_permutations=1, random_state=0).statistic - exact)
             gram, labels = sampled(np.vstack([X, Y])), np.repeat([0, 1], 40)
-            shared.append(mmd_test(gram, labels, "precomputed", n_permutations=1, random_state=0).statistic - exact)
+            shared.append(mmd_test_from_kernel(gram, labels, n_permutations=1, random_state=0).statistic - exact)
         error = np.std(gaps, ddof=1) / np.sqrt(repeats)
         print(f"  {method:12s} {np.mean(gaps):+.5f} (standard error {error:.5f})   ", end="")
         print(f"samples shared by equal rankings: {np.mean(shared):+.5f}")
@@ -158,9 +158,9 @@ def estimator_settings():
     )
 
 
-def estimators(first_seed, repeats=100, n_data_sets=5, n_samples=4):
+def estimators(first_seed, repeats=100, n_data_sets=5, n_draws=4):
     print(
-        f"estimators: p-values of {repeats} kernel seeds on the same data and permutations, {n_samples} samples a "
+        f"estimators: p-values of {repeats} kernel seeds on the same data and permutations, {n_draws} draws a "
         f"ranking;\n  standard deviation (root mean square over {n_data_sets} data sets) and mean, beside the exact p"
     )
     for title, make in estimator_settings():
@@ -179,7 +179,7 @@ def estimators(first_seed, repeats=100, n_data_sets=5, n_samples=4):
                         mmd_test(
                             X,
                             Y,
-                            MarginalizedKernel(kernel, method=method, n_samples=n_samples, random_state=seed),
+                            MarginalizedKernel(kernel, method=method, n_draws=n_draws, random_state=seed),
                             random_state=0,
                         ).pvalue
                         for seed in range(first_seed, first_seed + repeats)

@@ -40,7 +40,7 @@ from sklearn.utils import resample
 from skrank.datasets import load_sushi_order
 from skrank.kernels import KendallKernel, MallowsKernel, MarginalizedKernel, PartialRankingKernel, SemimetricKernel
 
-TOP, N_SAMPLES = 6, 4
+TOP, N_DRAWS = 6, 4
 SEX, EAST_WEST_UNTIL_15, EAST_WEST = 1, 6, 9  # columns of sushi3.udata
 MISSING = -1.0  # scikit-learn's Gaussian processes refuse NaN
 # Test accuracy, train and test mean log-likelihood; standard deviations in brackets.
@@ -111,7 +111,7 @@ def print_table(data, n_runs, n_draws):
                 kernel = table_kernel(name, rankings)
                 if label in methods:
                     kernels = [
-                        MarginalizedKernel(kernel, method=methods[label], n_samples=N_SAMPLES, random_state=run)
+                        MarginalizedKernel(kernel, method=methods[label], n_draws=N_DRAWS, random_state=run)
                         for run in range(n_runs)
                     ]
                 else:
@@ -170,15 +170,15 @@ def print_attempts(data):
 
 
 # ---------------------------------------------------------------- learned scales
-def scale_models(X, n_samples):
+def scale_models(X, n_draws):
     """Classifiers by name, for ratings with gaps (NaN)."""
     gaps = bool(np.isnan(X).any())
-    nu = PartialRankingKernel("mallows", n_samples=n_samples, random_state=0).fit(X).nu_
+    nu = PartialRankingKernel("mallows", n_draws=n_draws, random_state=0).fit(X).nu_
     filled = SimpleImputer(strategy="constant", fill_value=MISSING)
 
     def mallows(nu_bounds):
         kernel = MallowsKernel(nu, nu_bounds, missing_values=MISSING)
-        return MarginalizedKernel(kernel, n_samples=n_samples) if gaps else kernel
+        return MarginalizedKernel(kernel, n_draws=n_draws) if gaps else kernel
 
     def classifier(kernel):
         # A bounded variance: where the labels can be told apart well, the likelihood may rise without end.
@@ -198,7 +198,7 @@ def scale_models(X, n_samples):
         yield name, make_pipeline(SimpleImputer(), classifier(RBF(width, bounds)))
 
 
-def print_scales(data, n_folds, n_samples, n_people):
+def print_scales(data, n_folds, n_draws, n_people):
     for title, load in (("music: age > 45", music), ("ISSP 2000: country", issp)):
         X, y = load(data)
         if n_people < len(X):
@@ -206,7 +206,7 @@ def print_scales(data, n_folds, n_samples, n_people):
         print(f"\n{title}: {len(X)} people, {X.shape[1]} items, majority {majority_share(y):.3f}, {n_folds} folds")
         print(f"    {'':<26}{'accuracy':<18}{'log-likelihood':<20}{'seconds':<10}kernel of the last fold")
         folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=0).split(X, y))
-        for name, model in scale_models(X, n_samples):
+        for name, model in scale_models(X, n_draws):
             start, scores = time.perf_counter(), []
             for train, test in folds:
                 model.fit(X[train], y[train])

@@ -28,7 +28,7 @@ from skrank.datasets import load_sushi_order
 from skrank.kernels import PartialRankingKernel, SemimetricKernel
 from skrank.metrics import dendrogram_purity, pairwise_ranking_distances
 
-N_USERS, TOP, N_SAMPLES, N_CLUSTERS = 100, 4, 20, 10
+N_USERS, TOP, N_DRAWS, N_CLUSTERS = 100, 4, 20, 10
 # Columns of Table 1: full rankings, Monte Carlo and antithetic on the top 4, with the standard deviations it gives.
 PAPER = {
     "Kendall": ("0.83", "0.78 (.052)", "-"),
@@ -57,7 +57,7 @@ def kernel_of(name, full):
 
 
 def tree_of(X, kernel, method, seed, condensed=True):
-    transformer = PartialRankingKernel(kernel, method=method, n_samples=N_SAMPLES, output="distance", random_state=seed)
+    transformer = PartialRankingKernel(kernel, method=method, n_draws=N_DRAWS, output="distance", random_state=seed)
     distances = transformer.fit_transform(X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClusterWarning)

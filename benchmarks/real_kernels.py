@@ -76,8 +76,8 @@ if __name__ == "__main__":
     kernels = {
         "Kendall": PartialRankingKernel("kendall"),
         "Kendall, normalised": PartialRankingKernel("kendall", normalize=True),
-        "Mallows": PartialRankingKernel("mallows", n_samples=10, random_state=0),
-        "Mallows, normalised": PartialRankingKernel("mallows", n_samples=10, normalize=True, random_state=0),
+        "Mallows": PartialRankingKernel("mallows", n_draws=10, random_state=0),
+        "Mallows, normalised": PartialRankingKernel("mallows", n_draws=10, normalize=True, random_state=0),
         "Spearman": PartialRankingKernel("spearman"),
         "Kemeny": PartialRankingKernel("semimetric_kemeny"),
     }

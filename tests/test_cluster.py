@@ -44,7 +44,7 @@ def gram(X, kernel, **parameters):
 
 
 def new_rows(X, kernel):
-    return PartialRankingKernel(kernel, n_samples=4, random_state=0).fit(X[:40]).transform(X[40:])
+    return PartialRankingKernel(kernel, n_draws=4, random_state=0).fit(X[:40]).transform(X[40:])
 
 
 def permutations(X, Y):
@@ -70,8 +70,8 @@ WORK = {
     "exact Gram matrix": lambda: gram(TIED, "mallows"),
     "exact Gram matrix, gaps": lambda: gram(GAPS, "kendall", output="distance"),
     "combined kernels": lambda: gram(TIED, MallowsKernel(0.2) + KendallKernel()),
-    "sampled Gram matrix": lambda: gram(GAPS, "mallows", n_samples=4),
-    "sampled Gram matrix, no table": lambda: gram(TIED[:20], "semimetric_spearman", n_samples=4),
+    "sampled Gram matrix": lambda: gram(GAPS, "mallows", n_draws=4),
+    "sampled Gram matrix, no table": lambda: gram(TIED[:20], "semimetric_spearman", n_draws=4),
     "exact kernel, new rows": lambda: new_rows(TIED, "mallows"),
     "sampled kernel, new rows": lambda: new_rows(GAPS, "mallows"),
     "distances": lambda: pairwise_ranking_distances(GAPS, TIED),

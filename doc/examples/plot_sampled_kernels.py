@@ -26,9 +26,9 @@ for ax, nu in zip(axes, (0.05, 0.5), strict=True):
     exact = kernel(X)
     for method in ("monte_carlo", "antithetic", "herding"):
         errors = []
-        for n_samples in sizes:
+        for n_draws in sizes:
             estimates = [
-                MarginalizedKernel(kernel, method=method, n_samples=n_samples, random_state=seed)(X)
+                MarginalizedKernel(kernel, method=method, n_draws=n_draws, random_state=seed)(X)
                 for seed in range(10 if method != "herding" else 2)
             ]
             squared = np.mean([(estimate - exact)[off_diagonal] ** 2 for estimate in estimates])

@@ -32,13 +32,13 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     ----------
     n_components : int, default=512
         Number of features. The root mean square error of a kernel value of two distinct rankings is below
-        ``1 / sqrt(n_components)``; for equal partial rankings a bias comes on top, see `n_samples`.
+        ``1 / sqrt(n_components)``; for equal partial rankings a bias comes on top, see `n_draws`.
     nu : float or "median", default="median"
         Kernel is exp(-nu d), d the Kendall distance. "median" is the inverse of the median (expected) distance over all
         pairs of training rankings, or of 2000 of them drawn at random.
-    n_samples : int, default=10
+    n_draws : int, default=10
         Samples of each partial ranking; full rankings need and take one. Equal partial rankings share theirs, so their
-        kernel value K is too large by about ``(1 - K) / n_samples``, however many features there are: for short lists
+        kernel value K is too large by about ``(1 - K) / n_draws``, however many features there are: for short lists
         that many rows repeat, more samples pay before more features do.
     method : {"antithetic", "monte_carlo"}, default="antithetic"
         Samples in pairs of mirror images, or independent ones.
@@ -117,7 +117,7 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "nu": [StrOptions({"median"}), Interval(Real, 0, None, closed="neither")],
-        "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "n_draws": [Interval(Integral, 1, None, closed="left")],
         "method": [StrOptions({"antithetic", "monte_carlo"})],
         "dtype": "no_validation",
         "random_state": ["random_state"],
@@ -129,7 +129,7 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         n_components: int = 512,
         *,
         nu: float | Literal["median"] = "median",
-        n_samples: int = 10,
+        n_draws: int = 10,
         method: str = "antithetic",
         dtype: Any = np.float32,
         random_state: RandomState = None,
@@ -137,7 +137,7 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     ) -> None:
         self.n_components = n_components
         self.nu = nu
-        self.n_samples = n_samples
+        self.n_draws = n_draws
         self.method = method
         self.dtype = dtype
         self.random_state = random_state
@@ -186,7 +186,7 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         check_is_fitted(self)
         ranks = check_rankings(X, estimator=self, reset=False)
-        options = self.components_, self.empty_share_, self.n_samples, self._seed, self.method
+        options = self.components_, self.empty_share_, self.n_draws, self._seed, self.method
         parities = parity_features(ranks, *options, np.dtype(self.dtype), self.n_jobs)
         return parities[:, 1:] if self.n_components == 1 else parities
 
@@ -203,7 +203,7 @@ def subsample(ranks, rng, size=MEDIAN_SUBSAMPLE):
     return ranks if len(ranks) <= size else ranks[rng.choice(len(ranks), size, replace=False)]
 
 
-def parity_features(ranks, sets, p_empty, n_samples, seed, method, dtype, n_jobs=None):
+def parity_features(ranks, sets, p_empty, n_draws, seed, method, dtype, n_jobs=None):
     """Features of densified rankings: a constant and mean parities, by the square roots of their shares in the kernel.
 
     Returns
@@ -213,17 +213,17 @@ def parity_features(ranks, sets, p_empty, n_samples, seed, method, dtype, n_jobs
     features = np.empty((len(ranks), 1 + sets.shape[0]), dtype)
     features[:, 0] = np.sqrt(p_empty)
     weight = np.sqrt((1 - p_empty) / sets.shape[0])
-    blocks = list(gen_batches(len(ranks), rows_at_a_time(sets.shape[1], n_samples)))
-    tasks = (delayed(_weighted_parities)(ranks[rows], sets, weight, n_samples, seed, method, dtype) for rows in blocks)
+    blocks = list(gen_batches(len(ranks), rows_at_a_time(sets.shape[1], n_draws)))
+    tasks = (delayed(_weighted_parities)(ranks[rows], sets, weight, n_draws, seed, method, dtype) for rows in blocks)
     computed = Parallel(n_jobs, prefer="threads", return_as="generator")(tasks)
     for rows, values in zip(blocks, computed, strict=True):
         features[rows, 1:] = values
     return features
 
 
-def _weighted_parities(ranks, sets, weight, n_samples, seed, method, dtype):
-    odd, n_samples = odd_counts(ranks, sets, n_samples, seed, method)
+def _weighted_parities(ranks, sets, weight, n_draws, seed, method, dtype):
+    odd, n_draws = odd_counts(ranks, sets, n_draws, seed, method)
     values = odd.T.astype(dtype, order="C")
-    values *= dtype.type(-2 * weight / n_samples)
+    values *= dtype.type(-2 * weight / n_draws)
     values += dtype.type(weight)
     return values

@@ -49,13 +49,13 @@ def draw_pair_sets(n_items, n_sets, nu, rng, *, empty=False):
     return csr_array((np.ones(len(indices), bool), indices, start), shape=(n_sets, n_pairs)), p_empty
 
 
-def rows_at_a_time(n_pairs, n_samples):
+def rows_at_a_time(n_pairs, n_draws):
     """Number of rankings in a block of `odd_counts`."""
-    rows = min(BLOCK_SAMPLES // n_samples, 8 * BLOCK_BYTES // max(n_pairs * n_samples, 1))
+    rows = min(BLOCK_SAMPLES // n_draws, 8 * BLOCK_BYTES // max(n_pairs * n_draws, 1))
     return max(rows // 8 * 8, 64)
 
 
-def odd_counts(ranks, sets, n_samples, seed, method):
+def odd_counts(ranks, sets, n_draws, seed, method):
     """How many samples of each ranking have an odd number of reversed pairs in each set.
 
     Parameters
@@ -63,32 +63,32 @@ def odd_counts(ranks, sets, n_samples, seed, method):
     ranks : ndarray of shape (n_rankings, n_items)
         Densified rankings.
     sets : csr_array of shape (n_sets, n_pairs)
-    n_samples, seed, method
+    n_draws, seed, method
         As in `sample_consistent`.
 
     Returns
     -------
     odd : ndarray of shape (n_sets, n_rankings), unsigned integers
-    n_samples : int
+    n_draws : int
         Out of how many: 1 if all rankings are full.
     """
     if not has_missing(ranks) and not rows_with_ties(ranks).any():
-        n_samples = 1
-    positions = sample_consistent(ranks, n_samples, seed, method=method).positions
+        n_draws = 1
+    positions = sample_consistent(ranks, n_draws, seed, method=method).positions
     bits = _pair_bits(positions, np.unique(sets.indices), sets.shape[1])
-    odd = np.empty((sets.shape[0], len(ranks)), np.min_scalar_type(n_samples))
+    odd = np.empty((sets.shape[0], len(ranks)), np.min_scalar_type(n_draws))
     for number, (start, stop) in enumerate(zip(sets.indptr[:-1], sets.indptr[1:], strict=True)):
         parity = np.bitwise_xor.reduce(bits[sets.indices[start:stop]], axis=0)
         np.add.reduce(np.unpackbits(parity, axis=1, count=len(ranks)), axis=0, dtype=odd.dtype, out=odd[number])
-    return odd, n_samples
+    return odd, n_draws
 
 
 def _pair_bits(positions, used, n_pairs):
-    """Whether each used pair is reversed, eight rankings in a byte, of shape (n_pairs, n_samples, n_bytes)."""
-    n_rankings, n_samples, n_items = positions.shape
+    """Whether each used pair is reversed, eight rankings in a byte, of shape (n_pairs, n_draws, n_bytes)."""
+    n_rankings, n_draws, n_items = positions.shape
     i, j = pair_indices(n_items)
     by_item = np.ascontiguousarray(positions.transpose(2, 1, 0))
-    bits = np.empty((n_pairs, n_samples, -(-n_rankings // 8)), np.uint8)
+    bits = np.empty((n_pairs, n_draws, -(-n_rankings // 8)), np.uint8)
     for pair in used:
         bits[pair] = np.packbits(by_item[i[pair]] > by_item[j[pair]], axis=1)
     return bits

@@ -1,5 +1,6 @@
 """Kernels on full and partial rankings."""
 
+from skrank.kernels._base import RankingKernel
 from skrank.kernels._diffusion import DiffusionKernel
 from skrank.kernels._kendall import KendallKernel
 from skrank.kernels._mallows import MallowsKernel
@@ -16,6 +17,7 @@ __all__ = [
     "MallowsKernel",
     "MarginalizedKernel",
     "PartialRankingKernel",
+    "RankingKernel",
     "SemimetricKernel",
     "SpearmanKernel",
 ]

@@ -38,8 +38,31 @@ class RankingKernel(Kernel):
     ``_of_distance(distances, n_items)`` turns an array of distances into kernel values, and
     ``_of_distance_gradient(distances, n_items)`` into derivatives in `theta`, on a new last axis of length `n_dims`.
 
-    Callers that hold densified rankings use ``_check_parameters``, ``_check_exact``, ``_gram``, ``_gram_and_gradient``
-    and ``_diag``, which skip validation.
+    References
+    ----------
+    M. Lomeli, M. Rowland, A. Gretton, Z. Ghahramani, "Antithetic and Monte Carlo kernel estimators for partial
+    rankings", Statistics and Computing 29, 2019, for the marginalisation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.kernels import RankingKernel
+    >>> class FavoriteKernel(RankingKernel):
+    ...     '''1 for two full rankings with the same favorite, otherwise 0.'''
+    ...
+    ...     def __init__(self, missing_values=np.nan):
+    ...         self.missing_values = missing_values
+    ...
+    ...     def _pairwise(self, ranks, other_ranks=None):
+    ...         other_ranks = ranks if other_ranks is None else other_ranks
+    ...         return (ranks.argmin(axis=1)[:, None] == other_ranks.argmin(axis=1)).astype(float)
+    ...
+    ...     def _diag(self, ranks):
+    ...         return np.ones(len(ranks))
+    >>> FavoriteKernel()([[0, 1, 2], [0, 2, 1], [2, 1, 0]])
+    array([[1., 1., 0.],
+           [1., 1., 0.],
+           [0., 0., 1.]])
     """
 
     exact_on: frozenset[str] = frozenset()

@@ -21,11 +21,11 @@ from skrank.kernels._sampling import Samples, sample_consistent
 POOL_FACTOR = 20
 
 
-def herd(kernel, ranks, n_samples, seed, *, prior=None):
+def herd(kernel, ranks, n_draws, seed, *, prior=None):
     """Choose full rankings whose mean embedding is near that of each partial ranking.
 
     The first is random; each next one minimises the distance of the mean embedding of all so far from that of the
-    partial ranking, mu, over a pool of ``20 n_samples`` consistent rankings and their antithetics. Where mu has a
+    partial ranking, mu, over a pool of ``20 n_draws`` consistent rankings and their antithetics. Where mu has a
     closed form it is exact, elsewhere it is the pool's mean.
 
     Parameters
@@ -34,7 +34,7 @@ def herd(kernel, ranks, n_samples, seed, *, prior=None):
         Of scikit-learn's interface, on full rankings.
     ranks : ndarray of shape (n_rankings, n_items)
         Densified rankings.
-    n_samples, seed : int
+    n_draws, seed : int
     prior : distribution, default=None
         As in `sample_consistent`.
 
@@ -44,8 +44,8 @@ def herd(kernel, ranks, n_samples, seed, *, prior=None):
         With equal weights.
     """
     n_rankings, n_items = ranks.shape
-    n_pool = 2 * POOL_FACTOR * n_samples
-    chosen = np.empty((n_rankings, n_samples, n_items), rank_dtype(n_items))
+    n_pool = 2 * POOL_FACTOR * n_draws
+    chosen = np.empty((n_rankings, n_draws, n_items), rank_dtype(n_items))
     gaps = (ranks == MISSING).any(axis=1)
     for exhaustive, which in ((True, np.flatnonzero(~gaps)), (False, np.flatnonzero(gaps))):
         # Relabelling the items of a bucket maps a ranking without gaps onto itself and keeps Kendall distances: mu is
@@ -55,7 +55,7 @@ def herd(kernel, ranks, n_samples, seed, *, prior=None):
             rows = which[block]
             pool = sample_consistent(ranks[rows], n_pool, seed, method="antithetic", prior=prior)
             attraction = None if constant else _mean_embedding(kernel, ranks[rows], pool, prior)
-            chosen[rows] = _greedy(kernel, pool, attraction, n_samples)
+            chosen[rows] = _greedy(kernel, pool, attraction, n_draws)
     return Samples(chosen)
 
 
@@ -80,16 +80,16 @@ def _closed_for(kernel, ranks):
     return True
 
 
-def _greedy(kernel, pool, attraction, n_samples):
+def _greedy(kernel, pool, attraction, n_draws):
     candidates = pool.positions
     n_rankings, n_pool, _ = candidates.shape
     row = np.arange(n_rankings)
-    chosen = np.zeros((n_rankings, n_samples), int)
+    chosen = np.zeros((n_rankings, n_draws), int)
     norms = _norms(kernel, candidates)
     values_to = _values_to(kernel, candidates)
     repulsion = np.zeros((n_rankings, n_pool))
     # The first of the pool is a random one; of a weighted pool it may be one of no weight, and the first is chosen too.
-    for t in range(pool.weights is None, n_samples):
+    for t in range(pool.weights is None, n_draws):
         if t:
             repulsion += values_to(chosen[:, t - 1])
         # (t + 1)^2 times the squared distance between mean embeddings, up to what does not depend on the candidate.

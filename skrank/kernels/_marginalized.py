@@ -17,7 +17,7 @@ class MarginalizedKernel(RankingKernel):
     """A kernel between partial rankings: the mean of a kernel over sampled full rankings consistent with each.
 
     The estimate of K(R, R'), the mean of ``kernel(s, t)`` over full rankings s, t consistent with R and R', is the mean
-    over all pairs of `n_samples` samples of either (Lomeli et al., Equation 7). The samples of a ranking are a function
+    over all pairs of `n_draws` samples of either (Lomeli et al., Equation 7). The samples of a ranking are a function
     of the ranking and `random_state` alone, so the estimate is itself a kernel: its Gram matrices are positive
     semi-definite, whatever batch, fold or worker they come from.
 
@@ -30,10 +30,10 @@ class MarginalizedKernel(RankingKernel):
           small `nu` the variance is 5 to 200 times lower than that of independent samples; at large `nu` and few
           samples it can be higher.
         - "monte_carlo": independent samples.
-        - "herding": samples chosen one after another from a pool of ``40 n_samples`` so that their mean embedding is
+        - "herding": samples chosen one after another from a pool of ``40 n_draws`` so that their mean embedding is
           near that of the ranking. The lowest error for rankings that share no sample, at many times the time to draw.
           With missing items it has a small bias, and the samples change by jumps with the kernel's hyperparameters.
-    n_samples : int, default=20
+    n_draws : int, default=20
         Samples of each ranking, at least 1. The time grows with its square.
     prior : distribution, default=None
         Distribution of full rankings that is conditioned on each partial ranking; None means uniform. A Mallows
@@ -50,14 +50,14 @@ class MarginalizedKernel(RankingKernel):
     Raises
     ------
     ValueError
-        If `method`, `n_samples`, or `random_state` is none of the above, or the prior has another number of items.
+        If `method`, `n_draws`, or `random_state` is none of the above, or the prior has another number of items.
     TypeError
         If `kernel` is no kernel or `prior` no distribution.
 
     Notes
     -----
     Unbiased for two distinct rankings, with "monte_carlo" and "antithetic". For equal rankings, on the diagonal or off
-    it, both arguments share their samples, which adds about (1 - K(R, R)) / n_samples for a kernel with k(s, s) = 1
+    it, both arguments share their samples, which adds about (1 - K(R, R)) / n_draws for a kernel with k(s, s) = 1
     (Appendix B of the paper); the unbiased value would not be positive semi-definite.
 
     Only where no closed form exists is sampling of use: :class:`MallowsKernel` is exact on ties, and
@@ -73,7 +73,7 @@ class MarginalizedKernel(RankingKernel):
     >>> import numpy as np
     >>> from skrank.kernels import MallowsKernel, MarginalizedKernel
     >>> X = [[1, 2, 3, np.nan], [3, 2, 1, np.nan], [1, np.nan, 2, np.nan]]
-    >>> kernel = MarginalizedKernel(MallowsKernel(nu=0.1), n_samples=100)
+    >>> kernel = MarginalizedKernel(MallowsKernel(nu=0.1), n_draws=100)
     >>> kernel(X).round(2)
     array([[0.88, 0.63, 0.83],
            [0.63, 0.89, 0.67],
@@ -87,13 +87,13 @@ class MarginalizedKernel(RankingKernel):
         kernel: Any,
         *,
         method: str = "antithetic",
-        n_samples: int = 20,
+        n_draws: int = 20,
         prior: Any = None,
         random_state: RandomState = 0,
     ) -> None:
         self.kernel = kernel
         self.method = method
-        self.n_samples = n_samples
+        self.n_draws = n_draws
         self.prior = prior
         self.random_state = random_state
 
@@ -115,7 +115,7 @@ class MarginalizedKernel(RankingKernel):
         -------
         params : dict
         """
-        names = ("kernel", "method", "n_samples", "prior", "random_state")
+        names = ("kernel", "method", "n_draws", "prior", "random_state")
         params = {name: getattr(self, name) for name in names}
         if deep:
             params |= {f"kernel__{name}": value for name, value in self.kernel.get_params().items()}
@@ -148,8 +148,8 @@ class MarginalizedKernel(RankingKernel):
         check_kernel(self.kernel)
         if self.method not in METHODS:
             raise ValueError(f"method of MarginalizedKernel must be one of {METHODS}, got {self.method!r}.")
-        if not isinstance(self.n_samples, Integral) or self.n_samples < 1:
-            raise ValueError(f"n_samples of MarginalizedKernel must be a positive int, got {self.n_samples!r}.")
+        if not isinstance(self.n_draws, Integral) or self.n_draws < 1:
+            raise ValueError(f"n_draws of MarginalizedKernel must be a positive int, got {self.n_draws!r}.")
         if not isinstance(self.random_state, Integral) or self.random_state < 0:
             raise ValueError(
                 "random_state of MarginalizedKernel must be an int that is not negative (a kernel is a function, with "
@@ -162,8 +162,8 @@ class MarginalizedKernel(RankingKernel):
             check_prior(self.prior, ranks.shape[1])
         seed = int(self.random_state)
         if self.method == "herding":
-            return herd(self.kernel, ranks, self.n_samples, seed, prior=self.prior)
-        return sample_consistent(ranks, self.n_samples, seed, method=self.method, prior=self.prior)
+            return herd(self.kernel, ranks, self.n_draws, seed, prior=self.prior)
+        return sample_consistent(ranks, self.n_draws, seed, method=self.method, prior=self.prior)
 
     def _pairwise(self, ranks, other_ranks=None):
         return pair_means(

@@ -32,7 +32,7 @@ from skrank.kernels._sampling import METHODS
 from skrank.kernels._semimetric import SemimetricKernel
 from skrank.metrics._distances import ranking_distances
 
-SEMIMETRICS = ("kendall", "kemeny", "spearman_footrule", "spearman", "hamming", "lp")
+SEMIMETRICS = ("kemeny", "spearman_footrule", "spearman", "hamming", "lp")
 KERNEL_NAMES = (
     "kendall",
     "mallows",
@@ -60,8 +60,8 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
     ----------
     kernel : str or kernel object, default="mallows"
         A kernel on full rankings, averaged over the full rankings consistent with each partial one: "kendall",
-        "mallows", "hamming", "spearman", "semimetric_kendall", "semimetric_kemeny", "semimetric_spearman_footrule",
-        "semimetric_spearman", "semimetric_hamming", "semimetric_lp", "diffusion", or an object from `skrank.kernels`,
+        "mallows", "hamming", "spearman", "semimetric_kemeny", "semimetric_spearman_footrule", "semimetric_spearman",
+        "semimetric_hamming", "semimetric_lp", "diffusion", or an object from `skrank.kernels`,
         sums, products and powers included. Mallows is universal (it can tell any two distributions of rankings apart);
         Kendall is linear, parameter-free and the fastest; "semimetric_kemeny" does not average, but sees which pairs a
         ranking leaves open: for ratings, where ties are answers.
@@ -74,7 +74,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
         (Mallows: no missing items; Kendall, Hamming, Spearman, Kemeny: always; the others: full rankings), else
         "antithetic" for functions of the Kendall distance and "monte_carlo" for other kernels. See
         :class:`MarginalizedKernel` for the sampled ones.
-    n_samples : int, default=20
+    n_draws : int, default=20
         Samples of each ranking in the sampled methods. The error of an entry falls, and its time grows, with it.
     prior : distribution, default=None
         Distribution of full rankings conditioned on each partial ranking, such as ``skrank.stats.mallows``; None means
@@ -169,7 +169,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
         "kernel": [StrOptions(set(KERNEL_NAMES)), Kernel],
         "nu": [StrOptions({"median"}), Interval(Real, 0, None, closed="neither")],
         "method": [StrOptions({"auto", "exact", *METHODS})],
-        "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "n_draws": [Interval(Integral, 1, None, closed="left")],
         "prior": [None, HasMethods("logpmf")],
         "output": [StrOptions({"kernel", "distance"})],
         "normalize": ["boolean"],
@@ -183,7 +183,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
         *,
         nu: float | Literal["median"] = "median",
         method: str = "auto",
-        n_samples: int = 20,
+        n_draws: int = 20,
         prior: Any = None,
         output: Literal["kernel", "distance"] = "kernel",
         normalize: bool = False,
@@ -193,7 +193,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
         self.kernel = kernel
         self.nu = nu
         self.method = method
-        self.n_samples = n_samples
+        self.n_draws = n_draws
         self.prior = prior
         self.output = output
         self.normalize = normalize
@@ -223,7 +223,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
-    def fit_transform(self, X: ArrayLike, y: Any = None, **fit_params: Any) -> Floats:
+    def fit_transform(self, X: ArrayLike, y: Any = None) -> Floats:
         """Fit, and the matrix between the training rankings.
 
         Parameters
@@ -231,8 +231,6 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
         X : array-like of shape (n_samples, n_items)
             Rank matrix.
         y : None
-            Ignored.
-        **fit_params : dict
             Ignored.
 
         Returns
@@ -312,7 +310,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
 
     def _samples_for(self, kernel, ranks):
         sampled = MarginalizedKernel(
-            kernel, method=self.method_, n_samples=self.n_samples, prior=self.prior, random_state=self._seed
+            kernel, method=self.method_, n_draws=self.n_draws, prior=self.prior, random_state=self._seed
         )
         return sampled._samples(ranks)
 

@@ -186,17 +186,17 @@ def means_function(kernel, n_items, gradient=False):
 
 # ---------------------------------------------------------------- functions of the Kendall distance
 def _table_means(tables, samples, other):
-    n_samples, (n_other, n_other_samples) = samples.positions.shape[1], other.positions.shape[:2]
+    n_draws, (n_other, n_other_draws) = samples.positions.shape[1], other.positions.shape[:2]
     words = sign_words(samples.positions)
     weights, other_weights = samples.weights, other.weights
     if (weights is None) != (other_weights is None):
         weights, other_weights = _weights(samples), _weights(other)
     means = np.zeros((len(tables), len(words), n_other))
-    for packed in row_blocks(n_other, 8 * words.shape[-1] * n_other_samples):
+    for packed in row_blocks(n_other, 8 * words.shape[-1] * n_other_draws):
         other_words = sign_words(other.positions[packed])
-        for columns in gen_batches(packed.stop - packed.start, max(TILE_PAIRS // n_other_samples, 1)):
+        for columns in gen_batches(packed.stop - packed.start, max(TILE_PAIRS // n_other_draws, 1)):
             shifted = slice(packed.start + columns.start, packed.start + columns.stop)
-            # Word-major: (n_words, n_samples, n_rankings).
+            # Word-major: (n_words, n_draws, n_rankings).
             tile = other_words[columns].transpose(2, 1, 0)
             if weights is None:
                 _add_tile(tables, words, tile, means[:, :, shifted])
@@ -204,7 +204,7 @@ def _table_means(tables, samples, other):
                 tile_weights = np.ascontiguousarray(other_weights[shifted].T)
                 _add_looked_up(tables, words, tile, None, means[:, :, shifted], weights, tile_weights)
     if weights is None:
-        means /= n_samples * n_other_samples
+        means /= n_draws * n_other_draws
     return means
 
 
@@ -214,12 +214,12 @@ def _weights(samples):
 
 
 def _add_tile(tables, words, other_words, sums):
-    n_words, n_samples, n_other = other_words.shape
+    n_words, n_draws, n_other = other_words.shape
     n_distances = tables.shape[1]
     if n_distances > 256:
         return _add_looked_up(tables, words, other_words, None, sums)
     # Two bytes of distances read as one 16-bit number index a table of sums of two values: half the look-ups.
-    two, odd = divmod(n_samples, 2)
+    two, odd = divmod(n_draws, 2)
     if two:
         padded = np.zeros((len(tables), 256))
         padded[:, :n_distances] = tables
@@ -235,7 +235,7 @@ def _add_looked_up(tables, words, other_words, index_type, sums, weights=None, o
 
     Distances are bytes that `index_type` views as indices of the tables; None means indices themselves, of any size.
     """
-    n_rankings, n_samples, n_words = words.shape
+    n_rankings, n_draws, n_words = words.shape
     n_partners, n_other = other_words.shape[1], sums.shape[2]
     other_words = np.ascontiguousarray(other_words).reshape(n_words, -1)
     n_rows = min(max(TILE_PAIRS // other_words.shape[1], 1), n_rankings)
@@ -246,7 +246,7 @@ def _add_looked_up(tables, words, other_words, index_type, sums, weights=None, o
     values = np.empty(index.shape)
     for rows in gen_batches(n_rankings, n_rows):
         used = slice(rows.stop - rows.start)
-        for sample in range(n_samples):
+        for sample in range(n_draws):
             for word in range(n_words):
                 np.bitwise_xor(words[rows, sample, word, None], other_words[word], out=differences[used])
                 if word == 0:
@@ -265,10 +265,10 @@ def _add_looked_up(tables, words, other_words, index_type, sums, weights=None, o
 # ---------------------------------------------------------------- other kernels
 def _evaluated_means(tile, n_results, samples, other):
     """Means from a function (positions, other positions) -> values of all sample pairs of a tile."""
-    (n_rankings, n_samples, n_items), (n_other, n_other_samples, _) = samples.positions.shape, other.positions.shape
+    (n_rankings, n_draws, n_items), (n_other, n_other_draws, _) = samples.positions.shape, other.positions.shape
     means = np.empty((n_results, n_rankings, n_other))
-    for rows in gen_batches(n_rankings, max(TILE_SAMPLES // n_samples, 1)):
-        for columns in gen_batches(n_other, max(TILE_SAMPLES // n_other_samples, 1)):
+    for rows in gen_batches(n_rankings, max(TILE_SAMPLES // n_draws, 1)):
+        for columns in gen_batches(n_other, max(TILE_SAMPLES // n_other_draws, 1)):
             # Samples before rankings: sums over samples then run over contiguous values.
             left = samples.positions[rows].transpose(1, 0, 2)
             right = other.positions[columns].transpose(1, 0, 2)
@@ -324,9 +324,9 @@ def own_pair_values(kernel, positions, other):
 
 def own_pair_means(kernel, samples):
     """Mean kernel value over all pairs of a ranking's own samples, the diagonal of `pair_means`."""
-    n_rankings, n_samples, _ = samples.positions.shape
+    n_rankings, n_draws, _ = samples.positions.shape
     means = np.empty(n_rankings)
-    for rows in row_blocks(n_rankings, 16 * n_samples**2, max_rows=1024):
+    for rows in row_blocks(n_rankings, 16 * n_draws**2, max_rows=1024):
         part = samples.take(rows)
         values = own_pair_values(kernel, part.positions, part.positions)
         weights = _weights(part)

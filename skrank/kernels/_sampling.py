@@ -19,9 +19,9 @@ METHODS = ("monte_carlo", "antithetic", "herding")
 class Samples(NamedTuple):
     """Full rankings that stand for partial ones.
 
-    positions : ndarray of shape (n_rankings, n_samples, n_items)
+    positions : ndarray of shape (n_rankings, n_draws, n_items)
         0-based positions.
-    weights : ndarray of shape (n_rankings, n_samples), float64, or None
+    weights : ndarray of shape (n_rankings, n_draws), float64, or None
         Importance weights that sum to one; None means equal ones.
     """
 
@@ -33,14 +33,14 @@ class Samples(NamedTuple):
         return Samples(self.positions[rows], None if self.weights is None else self.weights[rows])
 
 
-def sample_consistent(ranks, n_samples, seed, *, method="antithetic", prior=None):
+def sample_consistent(ranks, n_draws, seed, *, method="antithetic", prior=None):
     """Draw full rankings that are consistent with partial ones.
 
     Parameters
     ----------
     ranks : ndarray of shape (n_rankings, n_items)
         Densified rankings.
-    n_samples : int
+    n_draws : int
         Number of samples for each. The first ones of a longer run are those of a shorter one.
     seed : int
     method : {"monte_carlo", "antithetic"}, default="antithetic"
@@ -53,34 +53,34 @@ def sample_consistent(ranks, n_samples, seed, *, method="antithetic", prior=None
     Samples
     """
     n_rankings, n_items = ranks.shape
-    positions = np.empty((n_rankings, n_samples, n_items), rank_dtype(n_items))
+    positions = np.empty((n_rankings, n_draws, n_items), rank_dtype(n_items))
     weights = None
     gaps = (ranks == MISSING).any(axis=1)
     model = None if prior is None else _mallows_parameters(prior)
     if prior is not None and (gaps.any() or model is None):
-        weights = np.full((n_rankings, n_samples), 1 / n_samples)
+        weights = np.full((n_rankings, n_draws), 1 / n_draws)
     for exhaustive, which in ((True, np.flatnonzero(~gaps)), (False, np.flatnonzero(gaps))):
-        for block in row_blocks(len(which), 64 * n_samples * n_items, max_rows=1 << 14):
+        for block in row_blocks(len(which), 64 * n_draws * n_items, max_rows=1 << 14):
             rows = which[block]
             if exhaustive and model is not None:
-                positions[rows] = _prior_samples(ranks[rows], n_samples, seed, method, *model)
+                positions[rows] = _prior_samples(ranks[rows], n_draws, seed, method, *model)
                 continue
-            positions[rows] = _uniform_samples(ranks[rows], n_samples, seed, method, exhaustive)
+            positions[rows] = _uniform_samples(ranks[rows], n_draws, seed, method, exhaustive)
             if weights is not None:
                 weights[rows] = _importance_weights(positions[rows], prior, rows)
     return Samples(positions, weights)
 
 
 # ---------------------------------------------------------------- uniform samples
-def _uniform_samples(ranks, n_samples, seed, method, exhaustive):
-    n_draws = -(-n_samples // 2) if method == "antithetic" else n_samples
+def _uniform_samples(ranks, n_draws, seed, method, exhaustive):
+    n_primary = -(-n_draws // 2) if method == "antithetic" else n_draws
     n_rankings, n_items = ranks.shape
-    words = random_words(hash_rows(ranks, seed), n_draws * n_items).reshape(n_rankings, n_draws, n_items)
+    words = random_words(hash_rows(ranks, seed), n_primary * n_items).reshape(n_rankings, n_primary, n_items)
     draws = _shuffle_buckets(ranks, words) if exhaustive else settle(ranks, uniform_positions(words))
     if method == "monte_carlo":
         return draws
     partners = _reverse_buckets(ranks, draws) if exhaustive else mirror(ranks, draws)
-    return _interleave(draws, partners, n_samples)
+    return _interleave(draws, partners, n_draws)
 
 
 def _shuffle_buckets(ranks, words):
@@ -100,9 +100,9 @@ def _reverse_buckets(ranks, positions):
     return (2 * first + size - 1)[:, None] - positions
 
 
-def _interleave(draws, partners, n_samples):
-    n_rankings, n_draws, n_items = draws.shape
-    return np.stack([draws, partners], axis=2).reshape(n_rankings, 2 * n_draws, n_items)[:, :n_samples]
+def _interleave(draws, partners, n_draws):
+    n_rankings, n_primary, n_items = draws.shape
+    return np.stack([draws, partners], axis=2).reshape(n_rankings, 2 * n_primary, n_items)[:, :n_draws]
 
 
 # ---------------------------------------------------------------- samples under a prior
@@ -132,26 +132,26 @@ def _mallows_parameters(prior):
         return center[0], -np.log(float(phi))
 
 
-def _prior_samples(ranks, n_samples, seed, method, center, nu):
-    n_draws = -(-n_samples // 2) if method == "antithetic" else n_samples
+def _prior_samples(ranks, n_draws, seed, method, center, nu):
+    n_primary = -(-n_draws // 2) if method == "antithetic" else n_draws
     n_rankings, n_items = ranks.shape
-    numbers = uniform(random_words(hash_rows(ranks, seed), n_draws * n_items)).reshape(-1, n_items)
-    repeated = np.repeat(ranks, n_draws, axis=0)
+    numbers = uniform(random_words(hash_rows(ranks, seed), n_primary * n_items)).reshape(-1, n_items)
+    repeated = np.repeat(ranks, n_primary, axis=0)
     centers = np.broadcast_to(center, repeated.shape)
 
     def positions(numbers):
-        return mallows_positions(centers, nu, numbers, repeated).reshape(n_rankings, n_draws, n_items)
+        return mallows_positions(centers, nu, numbers, repeated).reshape(n_rankings, n_primary, n_items)
 
     if method == "monte_carlo":
         return positions(numbers)
     # Antithetic variates of a distribution that is not uniform: the insertions by inversion, of u and of 1 - u.
-    return _interleave(positions(numbers), positions(1 - numbers), n_samples)
+    return _interleave(positions(numbers), positions(1 - numbers), n_draws)
 
 
 def _importance_weights(positions, prior, rows):
-    n_rankings, n_samples, n_items = positions.shape
+    n_rankings, n_draws, n_items = positions.shape
     log_weights = np.asarray(prior.logpmf(positions.reshape(-1, n_items).astype(float)), float)
-    log_weights = log_weights.reshape(n_rankings, n_samples)
+    log_weights = log_weights.reshape(n_rankings, n_draws)
     largest = log_weights.max(axis=1, keepdims=True)
     if not np.isfinite(largest).all():
         row = rows[int(np.argmin(np.isfinite(largest)))]

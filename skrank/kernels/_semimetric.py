@@ -15,7 +15,7 @@ from skrank.metrics._distances import NEGATIVE_TYPE, check_metric, is_negative_t
 
 
 class SemimetricKernel(RankingKernel):
-    """Kernel ``exp(-nu d)`` of a distance d between full rankings.
+    """Kernel ``exp(-nu d)`` of a distance d of negative type between full rankings.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from skrank._random import as_generator
 from skrank._rankings import MISSING, aggregate, check_rankings, check_same_items, refuse_masked
 from skrank._typing import ArrayLike, RandomState, validate_params
 from skrank.kernels._marginalized import missing_marker
-from skrank.kernels._partial import PartialRankingKernel
+from skrank.kernels._partial import KERNEL_NAMES, PartialRankingKernel
 from skrank.stats._mmd_gram import distinct_gram, ranking_kernels, settle
 
 # Permutations of one task: enough for a matrix product, few enough that many workers get some.
@@ -29,7 +29,7 @@ TOLERANCE = 1e-11
 
 @dataclass(frozen=True)
 class MMDTestResult:
-    """Result of :func:`mmd_test`.
+    """Result of :func:`mmd_test` and :func:`mmd_test_from_kernel`.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class MMDTestResult:
     {
         "X": ["array-like"],
         "Y": ["array-like"],
-        "kernel": [StrOptions({"precomputed"}), str, Kernel, PartialRankingKernel],
+        "kernel": [StrOptions(set(KERNEL_NAMES)), Kernel, PartialRankingKernel],
         "n_permutations": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
         "n_jobs": [None, Integral],
@@ -85,18 +85,15 @@ def mmd_test(
     Parameters
     ----------
     X : array-like of shape (n_samples_X, n_items)
-        Rank matrix of the first sample: lower is preferred, equal ranks are ties, NaN is missing. With
-        `kernel="precomputed"`, the symmetric matrix of kernel values of all rows of both samples; its diagonal is not
-        used.
+        Rank matrix of the first sample: lower is preferred, equal ranks are ties, NaN is missing.
     Y : array-like of shape (n_samples_Y, n_items)
-        Rank matrix of the second sample, the same items in the same columns. With `kernel="precomputed"`, labels of
-        shape (n_samples,) with two values, the sample of each row of the matrix.
+        Rank matrix of the second sample, the same items in the same columns.
     kernel : str, PartialRankingKernel or kernel object, default="mallows"
         A name that :class:`~skrank.kernels.PartialRankingKernel` knows (a scale is then the inverse of the median
-        distance over the pooled rankings), such a transformer, a kernel object from :mod:`skrank.kernels` or a
-        combination of such, or "precomputed". Sampled kernels (:class:`~skrank.kernels.MarginalizedKernel`, or a name
-        where no closed form exists) are treated so that the statistic stays unbiased: equal rankings of different rows
-        get a value from independent samples.
+        distance over the pooled rankings), such a transformer, or a kernel object from :mod:`skrank.kernels` or a
+        combination of such. Sampled kernels (:class:`~skrank.kernels.MarginalizedKernel`, or a name where no closed
+        form exists) are treated so that the statistic stays unbiased: equal rankings of different rows get a value from
+        independent samples.
     n_permutations : int, default=999
         Number of permutations; the smallest possible p-value is 1 / (n_permutations + 1).
     random_state : int, RandomState instance or None, default=None
@@ -115,6 +112,10 @@ def mmd_test(
     ValueError
         If a sample has fewer than two rankings, if the items differ, or if a row has no closed form under an exact
         kernel object.
+
+    See Also
+    --------
+    mmd_test_from_kernel : The same test of a kernel matrix that you have.
 
     Notes
     -----
@@ -145,14 +146,77 @@ def mmd_test(
     True
     """
     rng = as_generator(random_state)
-    if isinstance(kernel, str) and kernel == "precomputed":
-        gram, n_first = _check_precomputed(X, Y)
-        group, kernel = np.arange(len(gram)), None
-    else:
-        gram, group, n_first, kernel = _pooled_gram(X, Y, kernel, rng, n_jobs)
-    statistic, null = permutation_test(gram, group, n_first, n_permutations, rng, n_jobs)
-    at_least = np.count_nonzero(null >= statistic - TOLERANCE * max(gram.max(), -gram.min()))
-    return MMDTestResult(statistic, float((1 + at_least) / (1 + n_permutations)), null, kernel)
+    gram, group, n_first, kernel = _pooled_gram(X, Y, kernel, rng, n_jobs)
+    return _test(gram, group, n_first, kernel, n_permutations, rng, n_jobs)
+
+
+@validate_params(
+    {
+        "K": ["array-like"],
+        "labels": ["array-like"],
+        "n_permutations": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "n_jobs": [None, Integral],
+    },
+    prefer_skip_nested_validation=True,
+)
+def mmd_test_from_kernel(
+    K: ArrayLike,
+    labels: ArrayLike,
+    *,
+    n_permutations: int = 999,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+) -> MMDTestResult:
+    """Test whether two samples come from one distribution, given a kernel matrix of all their rows.
+
+    Parameters
+    ----------
+    K : array-like of shape (n_samples, n_samples)
+        Symmetric matrix of kernel values of all rows of both samples. Its diagonal is not used.
+    labels : array-like of shape (n_samples,)
+        The sample of each row: two values, each at least twice.
+    n_permutations : int, default=999
+        Number of permutations; the smallest possible p-value is 1 / (n_permutations + 1).
+    random_state : int, RandomState instance or None, default=None
+        Source of the permutations.
+    n_jobs : int, default=None
+        Number of joblib workers for blocks of the permutations; threads unless overridden by
+        ``joblib.parallel_config``. The result does not depend on it.
+
+    Returns
+    -------
+    result : MMDTestResult
+        With attributes `statistic`, `pvalue`, `null_distribution` and `kernel` (None).
+
+    Raises
+    ------
+    ValueError
+        If K is not a symmetric matrix, or `labels` not two samples of at least two of its rows.
+
+    See Also
+    --------
+    mmd_test : From rankings, with a kernel of :mod:`skrank.kernels`.
+
+    Notes
+    -----
+    A matrix from sampled kernels is biased where rankings repeat, because equal rankings share their samples;
+    :func:`mmd_test` corrects for that, this function cannot.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.datasets import make_rankings
+    >>> from skrank.kernels import KendallKernel
+    >>> from skrank.stats import mmd_test_from_kernel
+    >>> X, Y = make_rankings(30, 5, random_state=0), make_rankings(30, 5, phi=0.3, random_state=1)
+    >>> K = KendallKernel()(np.vstack([X, Y]))
+    >>> mmd_test_from_kernel(K, np.repeat([0, 1], 30), random_state=0).pvalue
+    0.001
+    """
+    rng = as_generator(random_state)
+    gram, n_first = _check_kernel_matrix(K, labels)
+    return _test(gram, np.arange(len(gram)), n_first, None, n_permutations, rng, n_jobs)
 
 
 # ---------------------------------------------------------------- input
@@ -174,24 +238,24 @@ def _pooled_gram(X, Y, kernel, rng, n_jobs):
     return gram, table.inverse, len(samples[0]), kernel
 
 
-def _check_precomputed(gram, labels):
-    refuse_masked(gram, "X")
-    gram = check_array(gram, dtype=np.float64, input_name="X", copy=True, ensure_all_finite=False)
-    np.fill_diagonal(gram, 0)
-    gram = check_array(gram, input_name="X")
+def _check_kernel_matrix(gram, labels):
+    refuse_masked(gram, "K")
+    gram = check_array(gram, dtype=np.float64, input_name="K", copy=True, ensure_all_finite=False)
     labels = column_or_1d(labels)
     if gram.shape != (len(labels), len(labels)):
         raise ValueError(
-            "With kernel='precomputed', X is the kernel matrix of all rows of both samples and Y their labels, of "
-            f"shapes (n, n) and (n,); got {gram.shape} and {labels.shape}."
+            "K must be the kernel matrix of all rows of both samples and labels the sample of each row, of shapes "
+            f"(n, n) and (n,); got {gram.shape} and {labels.shape}."
         )
+    np.fill_diagonal(gram, 0)
+    gram = check_array(gram, input_name="K")
     if not np.allclose(gram, gram.T, rtol=1e-8, atol=1e-10 * np.abs(gram).max()):
-        raise ValueError("With kernel='precomputed', X must be a symmetric kernel matrix.")
+        raise ValueError("K must be a symmetric kernel matrix.")
     values, sample = np.unique(labels, return_inverse=True)
     counts = np.bincount(sample)
     if len(values) != 2 or counts.min() < 2:
         raise ValueError(
-            "With kernel='precomputed', Y must label two samples of at least two rows each, got "
+            "labels must name two samples of at least two rows each, got "
             f"{dict(zip(values.tolist(), counts.tolist(), strict=True))}."
         )
     order = np.argsort(sample, kind="stable")
@@ -199,6 +263,12 @@ def _check_precomputed(gram, labels):
 
 
 # ---------------------------------------------------------------- statistic and permutations
+def _test(gram, group, n_first, kernel, n_permutations, rng, n_jobs):
+    statistic, null = permutation_test(gram, group, n_first, n_permutations, rng, n_jobs)
+    at_least = np.count_nonzero(null >= statistic - TOLERANCE * max(gram.max(), -gram.min()))
+    return MMDTestResult(statistic, float((1 + at_least) / (1 + n_permutations)), null, kernel)
+
+
 def permutation_test(gram, group, n_first, n_permutations, rng, n_jobs=None):
     """Unbiased squared MMD and its values under random permutations of the rows.
 

@@ -12,7 +12,7 @@ from sklearn.utils import gen_batches
 
 from skrank.kernels._base import RankingKernel
 from skrank.kernels._marginalized import MarginalizedKernel, check_kernel
-from skrank.kernels._partial import KERNEL_NAMES, PartialRankingKernel, exact_gram
+from skrank.kernels._partial import PartialRankingKernel, exact_gram
 from skrank.kernels._sample_pairs import evaluator, own_pair_values, pair_means
 
 # Any other seed gives independent samples, as seed and ranking are hashed together.
@@ -37,8 +37,6 @@ def settle(kernel, X, seed):
     normalize : bool
     """
     if isinstance(kernel, str):
-        if kernel not in KERNEL_NAMES:
-            raise ValueError(f"kernel must be 'precomputed' or one of {', '.join(KERNEL_NAMES)}, got {kernel!r}.")
         kernel = PartialRankingKernel(kernel)
     if not isinstance(kernel, PartialRankingKernel):
         check_kernel(kernel)
@@ -54,7 +52,7 @@ def settle(kernel, X, seed):
     sampled = MarginalizedKernel(
         transformer.kernel_,
         method=transformer.method_,
-        n_samples=transformer.n_samples,
+        n_draws=transformer.n_draws,
         prior=transformer.prior,
         random_state=transformer._seed,
     )
@@ -116,7 +114,7 @@ def stranger_values(kernel, ranks):
         stranger = MarginalizedKernel(
             kernel.kernel,
             method=kernel.method,
-            n_samples=kernel.n_samples,
+            n_draws=kernel.n_draws,
             prior=kernel.prior,
             random_state=int(kernel.random_state) ^ INDEPENDENT_SEED,
         )

@@ -90,13 +90,13 @@ def test_parities_are_products_of_signs():
     for kind, n_items in (("full", 6), ("ties", 7), ("gaps", 5), ("ties", 14)):
         ranks = densify(rankings(30, n_items, kind))
         sets, _ = draw_pair_sets(n_items, 40, 1.0, np.random.default_rng(1))
-        odd, n_samples = odd_counts(ranks, sets, 6, 3, "antithetic")
+        odd, n_draws = odd_counts(ranks, sets, 6, 3, "antithetic")
         positions = sample_consistent(ranks, 6, 3).positions
         signs = pair_signs(positions.reshape(-1, n_items), dtype=float)
         products = np.stack([signs[:, members].prod(axis=1) for members in sets.toarray()])
         expected = products.reshape(40, 30, 6).mean(axis=2)
-        assert n_samples == (1 if kind == "full" else 6)
-        np.testing.assert_allclose(1 - 2 / n_samples * odd, expected, atol=1e-12)
+        assert n_draws == (1 if kind == "full" else 6)
+        np.testing.assert_allclose(1 - 2 / n_draws * odd, expected, atol=1e-12)
 
 
 # ---------------------------------------------------------------- the kernel
@@ -123,7 +123,7 @@ def test_unbiased_for_distinct_rankings(kind, consistent_rankings):
     truth = np.array([[kernel(a, b).mean() for b in support] for a in support])
     values = []
     for seed in range(300):
-        Z = MallowsFeatures(16, nu=0.3, n_samples=4, dtype=np.float64, random_state=seed).fit_transform(X)
+        Z = MallowsFeatures(16, nu=0.3, n_draws=4, dtype=np.float64, random_state=seed).fit_transform(X)
         values.append(Z @ Z.T)
     off_diagonal = ~np.eye(len(X), dtype=bool)
     allowed = 4.8 * np.std(values, axis=0, ddof=1) / np.sqrt(300)
@@ -133,9 +133,9 @@ def test_unbiased_for_distinct_rankings(kind, consistent_rankings):
 def test_features_of_the_sampled_kernel():
     # With many sets of pairs the features' inner products are those of the kernel of the same samples.
     X = rankings(8, 5, "gaps")
-    features = MallowsFeatures(20_000, nu=0.2, n_samples=6, dtype=np.float64, random_state=0).fit(X)
+    features = MallowsFeatures(20_000, nu=0.2, n_draws=6, dtype=np.float64, random_state=0).fit(X)
     Z = features.transform(X)
-    sampled = MarginalizedKernel(MallowsKernel(0.2), n_samples=6, random_state=features._seed)(X)
+    sampled = MarginalizedKernel(MallowsKernel(0.2), n_draws=6, random_state=features._seed)(X)
     assert abs(Z @ Z.T - sampled).max() < 6 / np.sqrt(20_000)
 
 
@@ -215,7 +215,7 @@ def test_smallest_shapes(X):
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"n_components": 0}, {"nu": 0}, {"n_samples": 0}, {"method": "herding"}, {"dtype": np.int8}]
+    "parameters", [{"n_components": 0}, {"nu": 0}, {"n_draws": 0}, {"method": "herding"}, {"dtype": np.int8}]
 )
 def test_bad_parameters(parameters):
     with pytest.raises(ValueError, match=next(iter(parameters))):

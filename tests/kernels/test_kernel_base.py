@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import Hyperparameter
 
-from skrank.kernels._base import RankingKernel
+from skrank.kernels import RankingKernel
 
 NAN = np.nan
 

@@ -38,12 +38,12 @@ class Recorder:
 def test_every_stage_ends_as_announced_and_changes_nothing(kernel, top_k, stages, n_jobs):
     X = make_rankings(130, 6, top_k=top_k, unranked="missing", random_state=0)
     recorder = Recorder()
-    estimator = PartialRankingKernel(kernel, random_state=0, n_samples=3, n_jobs=n_jobs).set_callbacks(recorder)
+    estimator = PartialRankingKernel(kernel, random_state=0, n_draws=3, n_jobs=n_jobs).set_callbacks(recorder)
     matrix = estimator.fit_transform(X)
     assert recorder.announced["fit_transform"] == len(stages)
     for stage in stages:
         assert recorder.ended.count(stage) == recorder.announced[stage] + 1  # its blocks and itself
-    plain = PartialRankingKernel(kernel, random_state=0, n_samples=3).fit_transform(X)
+    plain = PartialRankingKernel(kernel, random_state=0, n_draws=3).fit_transform(X)
     np.testing.assert_allclose(matrix, plain, rtol=1e-13)
     assert recorder.announced["kernel matrix"] > 1
 

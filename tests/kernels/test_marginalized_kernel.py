@@ -76,19 +76,19 @@ def marginal(kernel, X, consistent_rankings):
 
 # ---------------------------------------------------------------- means over sample pairs
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("n_samples", [(6, 6), (5, 3), (1, 4)])
+@pytest.mark.parametrize("n_draws", [(6, 6), (5, 3), (1, 4)])
 @pytest.mark.parametrize("weighted", ["neither", "left", "both"])
-def test_means_are_those_over_all_sample_pairs(name, n_samples, weighted):
+def test_means_are_those_over_all_sample_pairs(name, n_draws, weighted):
     kernel = KERNELS[name]
     rng = np.random.default_rng(3)
     samples, other = (
         sample_consistent(densify(random_rankings(size, 5, gaps=True)), count, 0)
-        for size, count in zip((7, 4), n_samples, strict=True)
+        for size, count in zip((7, 4), n_draws, strict=True)
     )
     if weighted != "neither":
-        samples = samples._replace(weights=rng.dirichlet(np.ones(n_samples[0]), 7))
+        samples = samples._replace(weights=rng.dirichlet(np.ones(n_draws[0]), 7))
     if weighted == "both":
-        other = other._replace(weights=rng.dirichlet(np.ones(n_samples[1]), 4))
+        other = other._replace(weights=rng.dirichlet(np.ones(n_draws[1]), 4))
     truth = all_pairs_mean(kernel, samples, samples)
     np.testing.assert_allclose(pair_means(kernel, samples, other), all_pairs_mean(kernel, samples, other), atol=1e-12)
     np.testing.assert_allclose(pair_means(kernel, samples), truth, atol=1e-12)
@@ -124,7 +124,7 @@ def test_blocks_workers_and_memory_change_nothing(monkeypatch):
 @pytest.mark.parametrize("name", ["mallows", "semimetric_kendall", "semimetric_spearman", "product", "kendall"])
 @pytest.mark.parametrize("method", ["antithetic", "monte_carlo"])
 def test_gradients_are_derivatives(name, method):
-    kernel = MarginalizedKernel(clone(KERNELS[name]), method=method, n_samples=6)
+    kernel = MarginalizedKernel(clone(KERNELS[name]), method=method, n_draws=6)
     X = random_rankings(8, 5, gaps=True)
     values, gradient = kernel(X, eval_gradient=True)
     np.testing.assert_allclose(values, kernel(X), rtol=1e-12)
@@ -142,7 +142,7 @@ def test_gradients_are_derivatives(name, method):
 @pytest.mark.parametrize("prior", [None, mallows([2, 0, 1, 4, 3], phi=0.6)])
 @pytest.mark.parametrize("method", ["antithetic", "monte_carlo", "herding"])
 def test_it_is_positive_semidefinite_and_a_function_of_two_rankings(method, prior):
-    kernel = MarginalizedKernel(MallowsKernel(nu=0.5), method=method, n_samples=3, prior=prior)
+    kernel = MarginalizedKernel(MallowsKernel(nu=0.5), method=method, n_draws=3, prior=prior)
     X = np.array(TIES + GAPS + TIES + GAPS)
     gram = kernel(X)
     assert np.linalg.eigvalsh(gram).min() > -1e-12
@@ -157,7 +157,7 @@ def test_it_is_positive_semidefinite_and_a_function_of_two_rankings(method, prio
 def test_full_rankings_need_no_samples():
     X = top(5, 5, 6)
     for kernel in KERNELS.values():
-        np.testing.assert_allclose(MarginalizedKernel(kernel, n_samples=3)(X), kernel(X), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(MarginalizedKernel(kernel, n_draws=3)(X), kernel(X), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["mallows", "semimetric_spearman", "product"])
@@ -168,7 +168,7 @@ def test_unbiased_for_distinct_rankings(name, rows, method, consistent_rankings)
     # chance with probability below 1e-4.
     kernel, X = KERNELS[name], np.array(rows)
     truth = marginal(kernel, X, consistent_rankings)
-    seeds = [MarginalizedKernel(kernel, method=method, n_samples=4, random_state=seed)(X) for seed in range(200)]
+    seeds = [MarginalizedKernel(kernel, method=method, n_draws=4, random_state=seed)(X) for seed in range(200)]
     error = np.mean(seeds, axis=0) - truth
     allowed = norm.isf(1e-4 / 2 / 10) * np.std(seeds, axis=0, ddof=1) / np.sqrt(len(seeds))
     for pair in combinations(range(len(X)), 2):
@@ -184,7 +184,7 @@ def test_unbiased_under_a_prior(consistent_rankings):
     )
     for method in ("monte_carlo", "antithetic"):
         seeds = [
-            MarginalizedKernel(kernel, method=method, n_samples=4, prior=prior, random_state=seed)(X)
+            MarginalizedKernel(kernel, method=method, n_draws=4, prior=prior, random_state=seed)(X)
             for seed in range(200)
         ]
         allowed = norm.isf(1e-4 / 2 / 10) * np.std(seeds, axis=0, ddof=1) / np.sqrt(len(seeds))
@@ -200,7 +200,7 @@ def test_importance_weights_converge_to_the_prior(consistent_rankings):
         [[p @ kernel(a, b) @ q for b, q in zip(support, law, strict=True)] for a, p in zip(support, law, strict=True)]
     )
     uniform = marginal(kernel, X, consistent_rankings)
-    estimate = MarginalizedKernel(kernel, n_samples=2000, prior=prior)(X)
+    estimate = MarginalizedKernel(kernel, n_draws=2000, prior=prior)(X)
     assert abs(estimate - truth).max() < 0.25 * abs(uniform - truth).max()
 
 
@@ -208,7 +208,7 @@ def test_the_diagonal_carries_the_bias_of_shared_samples(consistent_rankings):
     kernel, X = MallowsKernel(nu=0.3), np.array([TIES[0], GAPS[1]])
     truth = np.diag(marginal(kernel, X, consistent_rankings))
     seeds = [
-        MarginalizedKernel(kernel, method="monte_carlo", n_samples=4, random_state=seed).diag(X) for seed in range(400)
+        MarginalizedKernel(kernel, method="monte_carlo", n_draws=4, random_state=seed).diag(X) for seed in range(400)
     ]
     expected = truth + (1 - truth) / 4
     allowed = norm.isf(1e-4 / 4) * np.std(seeds, axis=0, ddof=1) / np.sqrt(400)
@@ -225,7 +225,7 @@ def test_antithetic_samples_have_the_lower_variance(gaps, at_least):
         X[X >= 6] = nan
     variance = {}
     for method in ("monte_carlo", "antithetic"):
-        kernel = MarginalizedKernel(MallowsKernel(nu=0.05), method=method, n_samples=20)
+        kernel = MarginalizedKernel(MallowsKernel(nu=0.05), method=method, n_draws=20)
         values = [clone(kernel).set_params(random_state=seed)(X)[np.triu_indices(8, 1)] for seed in range(200)]
         variance[method] = np.var(values, axis=0).sum()
     assert variance["monte_carlo"] > at_least * variance["antithetic"]
@@ -267,7 +267,7 @@ def test_herding_is_a_function_of_content():
 
 # ---------------------------------------------------------------- as a kernel object
 def test_parameters_are_those_of_scikit_learn():
-    kernel = MarginalizedKernel(MallowsKernel(nu=0.3), n_samples=7)
+    kernel = MarginalizedKernel(MallowsKernel(nu=0.3), n_draws=7)
     assert kernel.get_params()["kernel__nu"] == 0.3
     assert [h.name for h in kernel.hyperparameters] == ["kernel__nu"]
     np.testing.assert_allclose(kernel.theta, [np.log(0.3)])
@@ -276,7 +276,7 @@ def test_parameters_are_those_of_scikit_learn():
     assert clone(kernel) == kernel
     assert clone(kernel).set_params(kernel__nu=0.4) != kernel
     assert repr(pickle.loads(pickle.dumps(kernel))) == repr(kernel)
-    assert repr(kernel) == "MarginalizedKernel(kernel=MallowsKernel(nu=0.3), n_samples=7)"
+    assert repr(kernel) == "MarginalizedKernel(kernel=MallowsKernel(nu=0.3), n_draws=7)"
     combined = 2.0 * kernel + MarginalizedKernel(KendallKernel())
     np.testing.assert_allclose(combined(TIES), 2 * kernel(TIES) + MarginalizedKernel(KendallKernel())(TIES))
     assert combined.n_dims == 2
@@ -286,8 +286,8 @@ def test_parameters_are_those_of_scikit_learn():
     ("parameters", "error", "message"),
     [
         ({"method": "gibbs"}, ValueError, "method"),
-        ({"n_samples": 0}, ValueError, "n_samples"),
-        ({"n_samples": 2.5}, ValueError, "n_samples"),
+        ({"n_draws": 0}, ValueError, "n_draws"),
+        ({"n_draws": 2.5}, ValueError, "n_draws"),
         ({"random_state": None}, ValueError, "random_state"),
         ({"prior": "uniform"}, TypeError, "logpmf"),
         ({"prior": mallows([0, 1, 2], phi=0.5)}, ValueError, "3 items"),
@@ -305,7 +305,7 @@ def test_a_classifier_learns_nu_on_rankings_with_missing_items():
     X = rng.random((60, 6)).argsort(axis=1).argsort(axis=1).astype(float)
     y = X[:, 0] < X[:, 1]
     X[rng.random(X.shape) < 0.2] = -1
-    kernel = ConstantKernel(10.0) * MarginalizedKernel(MallowsKernel(nu=1.0, missing_values=-1), n_samples=8)
+    kernel = ConstantKernel(10.0) * MarginalizedKernel(MallowsKernel(nu=1.0, missing_values=-1), n_draws=8)
     model = GaussianProcessClassifier(kernel).fit(X, y)
     fixed = GaussianProcessClassifier(kernel, optimizer=None).fit(X, y)
     assert model.log_marginal_likelihood_value_ > fixed.log_marginal_likelihood_value_ + 1

@@ -12,7 +12,7 @@ from sklearn.gaussian_process.kernels import WhiteKernel
 
 from skrank.datasets import make_rankings
 from skrank.kernels import HammingKernel, KendallKernel, MallowsKernel, MarginalizedKernel, PartialRankingKernel
-from skrank.stats import mallows, mmd_test
+from skrank.stats import mallows, mmd_test, mmd_test_from_kernel
 
 
 def statistic_by_definition(gram, labels):
@@ -91,14 +91,14 @@ def test_the_diagonal_of_a_given_matrix_is_not_used():
     labels = rng.permutation(np.repeat(["east", "west"], [8, 12]))
     kernel = MallowsKernel(nu=0.2)
     gram = kernel(rows)
-    result = mmd_test(gram, labels, "precomputed", random_state=0)
+    result = mmd_test_from_kernel(gram, labels, random_state=0)
     expected = statistic_by_definition(gram, (labels == "west").astype(int))
     assert result.statistic == pytest.approx(expected, abs=1e-12)
     assert result.kernel is None
     for value in (0, 100, -3, np.nan):
         changed = gram.copy()
         np.fill_diagonal(changed, value)
-        again = mmd_test(changed, labels, "precomputed", random_state=0)
+        again = mmd_test_from_kernel(changed, labels, random_state=0)
         assert again.statistic == result.statistic
         assert again.pvalue == result.pvalue
 
@@ -121,9 +121,9 @@ def test_unbiased_with_a_sampled_kernel_on_repeated_rankings(method):
     labels = np.repeat([0, 1], 40)
     statistics, shared = [], []
     for seed in range(60):
-        kernel = MarginalizedKernel(inner, method=method, n_samples=4, random_state=seed)
+        kernel = MarginalizedKernel(inner, method=method, n_draws=4, random_state=seed)
         statistics.append(mmd_test(X, Y, kernel, n_permutations=1, random_state=0).statistic)
-        shared.append(mmd_test(kernel(np.vstack([X, Y])), labels, "precomputed", n_permutations=1).statistic)
+        shared.append(mmd_test_from_kernel(kernel(np.vstack([X, Y])), labels, n_permutations=1).statistic)
     error = np.std(statistics, ddof=1) / np.sqrt(60)
     assert abs(np.mean(statistics) - exact) < 4 * error
     # What equal rankings with the same samples would make of it.
@@ -184,7 +184,7 @@ def test_transformers_names_and_objects():
     assert named.kernel.nu == PartialRankingKernel("mallows").fit(np.vstack([X, Y])).nu_
     same = mmd_test(X, Y, named.kernel, random_state=0)
     assert same.statistic == named.statistic
-    sampled = mmd_test(X, Y, PartialRankingKernel(method="antithetic", n_samples=200), random_state=0)
+    sampled = mmd_test(X, Y, PartialRankingKernel(method="antithetic", n_draws=200), random_state=0)
     assert isinstance(sampled.kernel, MarginalizedKernel)
     assert sampled.statistic == pytest.approx(named.statistic, abs=0.02)
     distinct = np.unique(np.vstack([X, Y]), axis=0)
@@ -192,7 +192,7 @@ def test_transformers_names_and_objects():
     gram = normalized.fit_transform(distinct)
     labels = np.arange(len(distinct)) % 2
     result = mmd_test(distinct[labels == 0], distinct[labels == 1], normalized, random_state=0)
-    assert result.statistic == pytest.approx(mmd_test(gram, labels, "precomputed").statistic, abs=1e-12)
+    assert result.statistic == pytest.approx(mmd_test_from_kernel(gram, labels).statistic, abs=1e-12)
 
 
 def test_missing_items_by_another_number():
@@ -239,7 +239,7 @@ def test_bad_arguments():
         mmd_test(X, gap, MallowsKernel())
     with pytest.raises(ValueError, match="Row 2 of Y has missing items"):
         mmd_test(X, gap, KendallKernel() + MallowsKernel() ** 2)
-    with pytest.raises(ValueError, match="'precomputed' or one of kendall"):
+    with pytest.raises(ValueError, match="'kernel' parameter.*'kendall'"):
         mmd_test(X, Y, "mallow")
     with pytest.raises(ValueError, match="output='kernel'"):
         mmd_test(X, Y, PartialRankingKernel(output="distance"))
@@ -251,15 +251,15 @@ def test_bad_matrices():
     gram = KendallKernel()(make_rankings(6, 4, random_state=23))
     labels = [0, 0, 0, 1, 1, 1]
     with pytest.raises(ValueError, match=r"shapes \(n, n\) and \(n,\); got \(6, 6\) and \(5,\)"):
-        mmd_test(gram, labels[:5], "precomputed")
+        mmd_test_from_kernel(gram, labels[:5])
     with pytest.raises(ValueError, match=r"two samples of at least two rows each, got \{0: 5, 1: 1\}"):
-        mmd_test(gram, [0, 0, 0, 0, 0, 1], "precomputed")
+        mmd_test_from_kernel(gram, [0, 0, 0, 0, 0, 1])
     with pytest.raises(ValueError, match=r"got \{0: 2, 1: 2, 2: 2\}"):
-        mmd_test(gram, [0, 0, 1, 1, 2, 2], "precomputed")
+        mmd_test_from_kernel(gram, [0, 0, 1, 1, 2, 2])
     crooked = gram.copy()
     crooked[0, 1] += 0.1
     with pytest.raises(ValueError, match="symmetric"):
-        mmd_test(crooked, labels, "precomputed")
+        mmd_test_from_kernel(crooked, labels)
     crooked[0, 1] = np.nan
     with pytest.raises(ValueError, match="NaN"):
-        mmd_test(crooked, labels, "precomputed")
+        mmd_test_from_kernel(crooked, labels)

@@ -83,7 +83,7 @@ CASES = {
     "DiffusionKernel": Case(_settled(DiffusionKernel()), "full", "gram", max_items=5),
     **{
         f"MarginalizedKernel {method}": Case(
-            _settled(MarginalizedKernel(MallowsKernel(0.2), method=method, n_samples=4)),
+            _settled(MarginalizedKernel(MallowsKernel(0.2), method=method, n_draws=4)),
             "any",
             "gram",
             items_matter=True,
@@ -103,12 +103,12 @@ CASES = {
         _against_itself(nu=1e6, output="distance"), "ties", "gram", max_items=30
     ),
     "PartialRankingKernel sampled": Case(
-        _matrix(n_samples=4, normalize=True), "any", "gram", items_matter=True, max_items=30
+        _matrix(n_draws=4, normalize=True), "any", "gram", items_matter=True, max_items=30
     ),
     "PartialRankingKernel noisy": Case(_matrix(kernel=KendallKernel() + WhiteKernel()), "full", "gram"),
     **{
         f"MallowsFeatures nu={nu}": Case(
-            lambda X, nu=nu: MallowsFeatures(8, nu=nu, n_samples=4, random_state=0).fit_transform(X),
+            lambda X, nu=nu: MallowsFeatures(8, nu=nu, n_draws=4, random_state=0).fit_transform(X),
             "any",
             "rows",
             items_matter=True,

@@ -18,7 +18,7 @@ from skrank.manifold import (
     TripletOracle,
 )
 from skrank.metrics import procrustes_error, triplet_accuracy
-from skrank.stats import mmd_test
+from skrank.stats import mmd_test_from_kernel
 
 POINTS = np.random.default_rng(0).standard_normal((120, 2))
 EXACT = EuclideanOracle()
@@ -272,7 +272,7 @@ def test_masks_are_not_dropped():
         StochasticTripletEmbedding(random_state=0).fit(RECORDED).score(triplets)
     for use in (
         lambda: BradleyTerry().fit([[0, 1], [1, 0]], np.ma.array([1, 1], mask=[1, 0])),
-        lambda: mmd_test(np.ma.array(np.eye(4), mask=np.eye(4) == 1), [0, 0, 1, 1], "precomputed"),
+        lambda: mmd_test_from_kernel(np.ma.array(np.eye(4), mask=np.eye(4) == 1), [0, 0, 1, 1]),
     ):
         with pytest.raises(ValueError, match="is a masked array"):
             use()

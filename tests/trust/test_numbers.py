@@ -114,7 +114,7 @@ KERNELS = {
     "hamming": HammingKernel(),
     "spearman": SpearmanKernel(),
     "semimetric": SemimetricKernel("spearman_footrule", nu=0.1),
-    "antithetic": MarginalizedKernel(MallowsKernel(0.2), n_samples=4),
+    "antithetic": MarginalizedKernel(MallowsKernel(0.2), n_draws=4),
     "sums": KendallKernel() * KendallKernel() + 0.5 * MallowsKernel(0.1),
 }
 
