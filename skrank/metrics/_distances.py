@@ -9,6 +9,7 @@ from sklearn.utils import gen_even_slices
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from skrank._pair_words import are_full, kendall_distances
 from skrank._rankings import check_rankings, check_same_items, has_missing, row_blocks, rows_with_ties
 from skrank._typing import ArrayLike, Floats
 from skrank.metrics._pair_products import TILE_ROWS, kemeny_distances, sign_products
@@ -75,7 +76,7 @@ def pairwise_ranking_distances(
     Notes
     -----
     Besides the result, memory is bounded by scikit-learn's ``working_memory``. Kendall, Kemeny and Spearman distances
-    are matrix products.
+    are matrix products; between full rankings, Kendall distances are counts of the bits in which packed pairs differ.
 
     The expected Kendall distance of a ranking with ties or gaps from itself is positive: two rankings drawn from it
     differ. It is ``(n (n - 1) / 2 - <e, e'>) / 2`` for the expected signs e, e' of all pairs of items.
@@ -184,6 +185,8 @@ def is_negative_type(metric, p=2):
 # ---------------------------------------------------------------- densified rankings in, arrays out
 def ranking_distances(ranks, other_ranks=None, metric="kendall", p=2):
     """Distances between densified rankings on which `metric` is defined, float64; other_ranks None means the same."""
+    if metric == "kendall" and are_full(ranks) and (other_ranks is None or are_full(other_ranks)):
+        return kendall_distances(ranks, other_ranks)
     if metric == "kendall":
         n_pairs = ranks.shape[1] * (ranks.shape[1] - 1) / 2
         return sign_products(ranks, other_ranks, slope=-0.5, intercept=n_pairs / 2)

@@ -11,23 +11,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from skrank._mallows import log_q_factorial, mean_distance
+from skrank._pair_words import disagreements
 from skrank._rankings import MISSING, aggregate, bucket_sizes, densify, row_blocks
 from skrank.stats._mallows_missing import MAX_STATES, completions, draw, log_weight, n_states
-
-
-def disagreements(ranks, center):
-    """How many pairs each bucket order (no missing items) orders strictly and against the center, (n_samples,)."""
-    order = np.argsort(center, kind="stable")
-    counts = np.empty(len(ranks), np.int64)
-    for rows in row_blocks(len(ranks), 4 * len(order), max_rows=1 << 13):
-        # Item-major, in the center's order: an item disagrees with every later one of a smaller rank.
-        columns = np.ascontiguousarray(ranks[rows].T[order])
-        total = np.zeros(columns.shape[1], np.int64)
-        for place in range(len(order) - 1):
-            against = (columns[place] > columns[place + 1 :]).view(np.uint8)
-            total += np.add.reduce(against, axis=0, dtype=np.int32)
-        counts[rows] = total
-    return counts
 
 
 def log_probabilities(ranks, center, nu):
