@@ -13,23 +13,13 @@ import tracemalloc
 
 import numpy as np
 import sklearn
+from helpers import best_times
 from scipy.stats import kendalltau
 from threadpoolctl import threadpool_limits
 
 from skrank._rankings import densify, expected_pair_signs, pair_signs
 from skrank.kernels import HammingKernel, KendallKernel, MallowsKernel, SpearmanKernel
 from skrank.metrics import pairwise_ranking_distances
-
-
-def best_times(functions, repeats):
-    """Best wall time of each function in seconds, the repeats interleaved."""
-    best = dict.fromkeys(functions, np.inf)
-    for _ in range(repeats):
-        for name, function in functions.items():
-            start = time.perf_counter()
-            function()
-            best[name] = min(best[name], time.perf_counter() - start)
-    return best
 
 
 def top_k(rng, n_samples, n_items, k):

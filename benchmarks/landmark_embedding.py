@@ -13,6 +13,7 @@ import time
 import warnings
 
 import numpy as np
+from helpers import seconds_of
 
 from skrank.manifold import EuclideanOracle, LandmarkOrdinalEmbedding, StochasticTripletEmbedding
 from skrank.manifold._circulant import CHUNK, draw_shifts, sum_tanh
@@ -57,12 +58,6 @@ def ste_trace(triplets, X, init, stop=0.0, first=2, last=256):
         if error <= stop or ste.n_iter_ < max_iter:
             return
         max_iter *= 2
-
-
-def seconds_of(function, *arguments):
-    start = time.perf_counter()
-    function(*arguments)
-    return time.perf_counter() - start
 
 
 def floor_pass(a, b, repeats):

@@ -8,12 +8,12 @@ of all pairs of samples would take 400 times as much as the result.
 """
 
 import argparse
-import time
 import tracemalloc
 from functools import partial
 
 import numpy as np
 import sklearn
+from helpers import best_times
 from scipy.stats import kendalltau
 from threadpoolctl import threadpool_limits
 
@@ -35,17 +35,6 @@ def with_gaps(n_ranked, n_items, n_rankings, seed=0):
     X = np.random.default_rng(seed).random((n_rankings, n_items)).argsort(axis=1).argsort(axis=1).astype(float)
     X[X >= n_ranked] = np.nan
     return X
-
-
-def best_times(functions, repeats):
-    """Shortest time of each function, interleaved."""
-    times = {name: np.inf for name in functions}
-    for _ in range(repeats):
-        for name, function in functions.items():
-            start = time.perf_counter()
-            function()
-            times[name] = min(times[name], time.perf_counter() - start)
-    return times
 
 
 # ---------------------------------------------------------------- floors: distances of all sample pairs, one look-up

@@ -20,6 +20,7 @@ import time
 import warnings
 
 import numpy as np
+from helpers import best_times
 
 from skrank._mallows import sample_mallows
 from skrank.mixture import MallowsMixture
@@ -36,17 +37,6 @@ def rankings(n_rows, n_items, k, seed=0):
     component = rng.integers(k, size=n_rows)
     nu = -np.log(np.array(DISPERSIONS[:k]))
     return centers, sample_mallows(centers[component], nu[component], rng)
-
-
-def best_times(calls, repeats):
-    """Least seconds of each call, the calls interleaved."""
-    times = dict.fromkeys(calls, np.inf)
-    for _ in range(repeats):
-        for name, call in calls.items():
-            start = time.process_time()
-            call()
-            times[name] = min(times[name], time.process_time() - start)
-    return times
 
 
 def popcount_floor(data, words):
@@ -88,6 +78,7 @@ def engine(n_rows, n_items=20, k=3):
             "flip pass": lambda: best_flip(data, mixture, responsibilities),
         },
         repeats=5,
+        clock=time.process_time,
     )
     times["EM iteration"] = (times.pop("EM (4)") - times.pop("EM (1)")) / 3
     print(f"\nEngine, n = {n_items}, k = {k}, N = {n_rows}, ns a row: ", end="")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # what __getattr__ imports
 
 __version__ = "0.1.0"
 
-_rooms = (
+_subpackages = (
     "datasets",
     "exceptions",
     "inspection",
@@ -35,7 +35,7 @@ _estimators = {
     "SeparatedMallowsMixture": "mixture",
 }
 
-__all__ = [*_rooms, *_estimators]
+__all__ = [*_subpackages, *_estimators]
 
 
 def __dir__():
@@ -43,8 +43,8 @@ def __dir__():
 
 
 def __getattr__(name):
-    # Rooms are imported when they are first asked for, as in scikit-learn: `import skrank` stays cheap.
-    if name in _rooms:
+    # Subpackages are imported when they are first asked for, as in scikit-learn: `import skrank` stays cheap.
+    if name in _subpackages:
         return import_module(f"skrank.{name}")
     if name in _estimators:
         return getattr(import_module(f"skrank.{_estimators[name]}"), name)

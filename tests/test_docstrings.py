@@ -10,8 +10,12 @@ from numpydoc.validate import ERROR_MSGS, validate
 
 import skrank
 
-ROOMS = sorted(module.name for module in pkgutil.iter_modules(skrank.__path__) if not module.name.startswith("_"))
-PUBLIC = [f"skrank.{room}.{name}" for room in ROOMS for name in importlib.import_module(f"skrank.{room}").__all__]
+SUBPACKAGES = sorted(module.name for module in pkgutil.iter_modules(skrank.__path__) if not module.name.startswith("_"))
+PUBLIC = [
+    f"skrank.{package}.{name}"
+    for package in SUBPACKAGES
+    for name in importlib.import_module(f"skrank.{package}").__all__
+]
 
 # Left out is what says how a docstring should be laid out, or is a matter of taste: an extended summary and "See Also"
 # are not always needed, `self` needs no description, and a summary may begin with a noun.
@@ -38,8 +42,8 @@ CHECKED_IN_METHODS = CHECKED - {"PR03", "PR04"}
 
 def _public_members(path):
     """Dotted names of the public methods and properties of a class that skrank defines."""
-    room, name = path.split(".")[1:]
-    cls = getattr(importlib.import_module(f"skrank.{room}"), name)
+    package, name = path.split(".")[1:]
+    cls = getattr(importlib.import_module(f"skrank.{package}"), name)
     if not inspect.isclass(cls):
         return []
     members = []
@@ -73,8 +77,8 @@ def test_codes_exist():
 @pytest.mark.parametrize("path", PUBLIC)
 def test_public_name(path):
     assert _shortfalls(path, CHECKED) == []
-    room, name = path.split(".")[1:]
-    documentation = get_doc_object(getattr(importlib.import_module(f"skrank.{room}"), name))
+    package, name = path.split(".")[1:]
+    documentation = get_doc_object(getattr(importlib.import_module(f"skrank.{package}"), name))
     assert any(line.lstrip().startswith(">>>") for line in documentation["Examples"]), "no example"
 
 

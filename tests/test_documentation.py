@@ -23,7 +23,7 @@ PAGES = sorted(
     if not {"auto_examples", "generated", "_templates", "_build"} & set(page.relative_to(ROOT / "doc").parts)
     and page.name != "sg_execution_times.rst"
 )
-ROOMS = sorted(module.name for module in pkgutil.iter_modules(skrank.__path__) if not module.name.startswith("_"))
+SUBPACKAGES = sorted(module.name for module in pkgutil.iter_modules(skrank.__path__) if not module.name.startswith("_"))
 FENCE = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 DIRECTIVE = re.compile(r"^( *)\.\. code-block:: python\n\n((?:\1 +.*\n|\n)+)", re.MULTILINE)
 
@@ -82,8 +82,8 @@ def test_files_that_the_readme_links_to_exist():
     assert not missing
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_every_public_name_is_in_the_reference(room):
+@pytest.mark.parametrize("package", SUBPACKAGES)
+def test_every_public_name_is_in_the_reference(package):
     reference = (ROOT / "doc" / "api.rst").read_text(encoding="utf-8")
-    listed = re.findall(rf"^   {room}\.(\w+)$", reference, re.MULTILINE)
-    assert sorted(listed) == sorted(importlib.import_module(f"skrank.{room}").__all__)
+    listed = re.findall(rf"^   {package}\.(\w+)$", reference, re.MULTILINE)
+    assert sorted(listed) == sorted(importlib.import_module(f"skrank.{package}").__all__)

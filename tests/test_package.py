@@ -5,7 +5,7 @@ import pytest
 import skrank
 
 
-def test_rooms_and_estimators_are_found_by_name():
+def test_subpackages_and_estimators_are_found_by_name():
     assert {"kernels", "MallowsMixture", "__version__"} <= set(dir(skrank))
     assert skrank.MallowsMixture is skrank.mixture.MallowsMixture
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):

@@ -85,11 +85,11 @@ def _close():
 
 
 def test_no_estimator_is_forgotten():
-    rooms = [import_module(f"skrank.{room}") for room in skrank._rooms]
+    packages = [import_module(f"skrank.{package}") for package in skrank._subpackages]
     public = {
         value
-        for room in rooms
-        for value in (getattr(room, name) for name in getattr(room, "__all__", ()))
+        for package in packages
+        for value in (getattr(package, name) for name in getattr(package, "__all__", ()))
         if inspect.isclass(value) and issubclass(value, BaseEstimator) and hasattr(value, "fit")
     }
     assert public == {type(estimator) for estimator, _ in CASES}

@@ -9,8 +9,8 @@ import pytest
 
 import skrank
 
-ROOMS = [import_module(f"skrank.{room}") for room in skrank._rooms]
-PUBLIC = [getattr(room, name) for room in ROOMS for name in room.__all__]
+SUBPACKAGES = [import_module(f"skrank.{name}") for name in skrank._subpackages]
+PUBLIC = [getattr(package, name) for package in SUBPACKAGES for name in package.__all__]
 
 
 def functions(value):
@@ -42,6 +42,12 @@ def test_every_argument_and_result_has_a_type(value):
         ]
         assert not missing, (function.__qualname__, missing)
         assert signature.return_annotation is not signature.empty, function.__qualname__
+
+
+@pytest.mark.parametrize("value", PUBLIC, ids=lambda value: value.__name__)
+def test_signatures_are_readable_in_help(value):
+    for function in functions(value):
+        assert "numpy." not in str(inspect.signature(function)), function.__qualname__
 
 
 def test_the_package_says_so():

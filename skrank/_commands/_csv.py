@@ -45,11 +45,12 @@ class Table(NamedTuple):
 def read_cells(content, path):
     """Rows of cells without the space around them, and the line that each row ends in; the delimiter is , ; or tab."""
     # Not without the space around a line: between tabs at its ends are empty cells.
-    lines = enumerate(content.rstrip(b"\r\n").split(b"\n"), 1)
-    text = [decode_line(line, path, number, strip="\r") for number, line in lines]
+    numbered = enumerate(content.rstrip(b"\r\n").split(b"\n"), 1)
+    text = [decode_line(line, path, number, strip="\r") for number, line in numbered]
     delimiter = max(DELIMITERS, key=QUOTED.sub("", text[0]).count)
     reader = csv.reader([line + "\n" for line in text], delimiter=delimiter, strict=True)
-    rows, lines = [], []
+    rows: list[list[str]] = []
+    lines: list[int] = []
     try:
         for row in reader:
             cells = [cell.strip() for cell in row]

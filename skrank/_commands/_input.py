@@ -136,8 +136,10 @@ def _read_csv(content, path, arguments):
     orderings = arguments.kind == "orderings"
     if arguments.no_header and not orderings:
         raise ValueError("--no-header goes with --orderings: a CSV of ranks or scores needs the items' names.")
-    read = _csv.table_of_orderings if orderings else _csv.table_with_header
-    table = read(content, path, not arguments.no_header) if orderings else read(content, path)
+    if orderings:
+        table = _csv.table_of_orderings(content, path, not arguments.no_header)
+    else:
+        table = _csv.table_with_header(content, path)
     label = getattr(arguments, "label", None)
     special = {table.column(name) for name in (label, arguments.weight, *arguments.ignore) if name is not None}
     items = [column for column in range(len(table.names)) if column not in special]

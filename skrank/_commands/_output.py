@@ -96,6 +96,7 @@ def check_writable(path, option):
 def save_plot(result, path):
     """Draw the result into a file; no window is opened."""
     import matplotlib
+    import matplotlib.pyplot as plt
 
     with matplotlib.rc_context(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -106,7 +107,7 @@ def save_plot(result, path):
         except RuntimeError as error:  # pgf without a TeX, say
             raise ValueError(f"--plot {path}: {error}") from None
         finally:
-            matplotlib.pyplot.close(figure)
+            plt.close(figure)
     messages = notes(caught)
     told = [message for message in messages if not message.startswith("Glyph ")]
     if len(told) < len(messages):

@@ -113,7 +113,7 @@ def run(arguments):
         **figures,
         "notes": [],
     }
-    return Result(figures, write, lambda: _draw(*drawn, rankings.item_names, figures))
+    return Result(figures, write, lambda: _draw(drawn, rankings.item_names, figures))
 
 
 # ---------------------------------------------------------------- figures
@@ -307,8 +307,9 @@ def _verdict(stability):
 
 
 # ---------------------------------------------------------------- plot
-def _draw(X, gram, labels, names, figures):
+def _draw(drawn, names, figures):
     """The kernel matrix in the order of the tree, with the clusters; of many rankings a part, with its own tree."""
+    X, gram, labels = drawn
     shown = np.sort(np.random.default_rng(0).permutation(len(gram))[:PLOTTED])
     gram = gram[np.ix_(shown, shown)]
     tree = kernel_tree(gram, figures["linkage"])

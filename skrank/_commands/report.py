@@ -223,7 +223,7 @@ def _draw(figures):
     names = np.array([one["item"] for one in items], dtype=object)
     height = max(5.0, 3 + 0.15 * min(len(names), 60)) + 0.09 * min(max(map(len, names)), 24)
     figure, (left, right) = plt.subplots(1, 2, figsize=(2.1 * height, height), layout="constrained")
-    figure.get_layout_engine().set(wspace=0.08)  # keeps the labels between the two apart
+    figure.set_layout_engine("constrained", wspace=0.08)  # keeps the labels between the two apart
     shares = np.array([one["place_shares"] for one in items])
     RankDistributionDisplay(shares, item_names=names).plot(left)
     if figures["majorities"] is None:

@@ -88,7 +88,8 @@ def run(arguments):
     most = arguments.sample or _default_sample(arguments.kernel, first, second)
     samples = [_sample(*one, most, rng) for one in zip((first, second), paths, strict=True)]
     result = mmd_test(
-        *(sample.tested for sample in samples),
+        samples[0].tested,
+        samples[1].tested,
         kernel=arguments.kernel,
         n_permutations=arguments.permutations,
         random_state=arguments.seed,

@@ -6,14 +6,22 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
+from sklearn.utils._optional_dependencies import check_pandas_support
 from sklearn.utils._param_validation import StrOptions
 
 from skrank._rankings import check_rankings, settle_unranked, to_rank_matrix
 from skrank._typing import Unranked, validate_params
 
 
-@validate_params({"unranked": [StrOptions({"last", "missing"}), None]}, prefer_skip_nested_validation=True)
-def load_apa(*, unranked: Unranked = "missing") -> Any:
+@validate_params(
+    {
+        "unranked": [StrOptions({"last", "missing"}), None],
+        "return_X_y": ["boolean"],
+        "as_frame": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def load_apa(*, unranked: Unranked = "missing", return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Load the 15449 ballots of the American Psychological Association's election of 1980.
 
     Each voter ranked up to five candidates. 5738 ballots rank all of them; 5141, 2462 and 2108 rank only the first one,
@@ -25,11 +33,16 @@ def load_apa(*, unranked: Unranked = "missing") -> Any:
         What is meant by the candidates that a ballot leaves out: "missing" makes them NaN, so that nothing is said of
         them; "last" ties them after all others. None raises, as there are such ballots. For the complete ballots alone
         keep the rows without NaN, as in the example.
+    return_X_y : bool, default=False
+        Whether to return ``(data, sample_weight)`` instead of a Bunch. There are no classes to predict; what belongs to
+        each row is how many voters cast it.
+    as_frame : bool, default=False
+        Whether `data` is a pandas DataFrame with the candidates as columns.
 
     Returns
     -------
     dataset : :class:`~sklearn.utils.Bunch`
-        data : ndarray of shape (205, 5), float64
+        data : ndarray or DataFrame of shape (205, 5), float64
             Rank matrix of the distinct ballots, the most frequent first; 0 is the most preferred.
         sample_weight : ndarray of shape (205,), int64
             How many voters cast each.
@@ -37,6 +50,8 @@ def load_apa(*, unranked: Unranked = "missing") -> Any:
             The candidates, A to E.
         DESCR : str
             Description and source.
+    (data, sample_weight) : tuple
+        If `return_X_y`.
 
     References
     ----------
@@ -60,9 +75,14 @@ def load_apa(*, unranked: Unranked = "missing") -> Any:
     ranks = settle_unranked(
         check_rankings(table[:, :-1]), unranked, lambda row, item: f"Ballot {row} leaves out candidate {names[item]}"
     )
+    data, sample_weight = to_rank_matrix(ranks), table[:, -1].astype(np.int64)
+    if as_frame:
+        data = check_pandas_support("load_apa with as_frame=True").DataFrame(data, columns=names[:-1])
+    if return_X_y:
+        return data, sample_weight
     return Bunch(
-        data=to_rank_matrix(ranks),
-        sample_weight=table[:, -1].astype(np.int64),
+        data=data,
+        sample_weight=sample_weight,
         item_names=np.array(names[:-1], dtype=object),
         DESCR=(
             "Ballots of the 1980 election of the president of the American Psychological Association: 15449 voters, "

@@ -2,7 +2,7 @@
 
 from math import comb
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -23,6 +23,18 @@ _COARSENING_CONSTRAINTS = {
 
 
 # ---------------------------------------------------------------- functional core
+class Coarsening(NamedTuple):
+    """What is taken away from full rankings: see `make_rankings`."""
+
+    top_k: Any = None
+    unranked: Unranked = "last"
+    tie_rate: float = 0.0
+    missing_rate: float = 0.0
+
+
+FULL = Coarsening()
+
+
 def _draw(centers, dispersions, rng):
     """One full ranking from the Mallows model of each row, float64 positions."""
     X = np.empty(centers.shape)
@@ -33,8 +45,9 @@ def _draw(centers, dispersions, rng):
     return X
 
 
-def _coarsen(X, top_k, unranked, tie_rate, missing_rate, rng):
-    """Full rankings with information taken away: tied neighbours, top-k lists, then items missing at random."""
+def _coarsen(X, coarsening, rng):
+    """Full rankings with information taken away: tied neighbors, top-k lists, then items missing at random."""
+    top_k, unranked, tie_rate, missing_rate = coarsening
     n_samples, n_items = X.shape
     places = X.astype(np.intp)
     boundaries = (
@@ -62,7 +75,7 @@ def _coarsen(X, top_k, unranked, tie_rate, missing_rate, rng):
 
 def _top_k_range(top_k, n_items):
     low, high = top_k if isinstance(top_k, tuple) and len(top_k) == 2 else (top_k, top_k)
-    if not (isinstance(low, Integral) and isinstance(high, Integral) and 1 <= low <= high <= n_items):
+    if not all(isinstance(length, int | np.integer) for length in (low, high)) or not 1 <= low <= high <= n_items:
         raise ValueError(
             f"top_k must be an integer between 1 and n_items = {n_items}, or a tuple (shortest, longest) of two, got "
             f"{top_k!r}."
@@ -119,7 +132,7 @@ def _close_centers(first, n_components, n_swaps, rng):
             f"{n_possible} other centers, but n_components={n_components} needs {n_components - 1}. Change n_swaps, or "
             "take more items."
         )
-    flips = set()
+    flips: set[tuple[int, ...]] = set()
     while len(flips) < n_components - 1:
         flips.add(tuple(sorted(rng.choice(n_pairs, n_swaps, replace=False).tolist())))
     pair = first // 2
@@ -127,10 +140,10 @@ def _close_centers(first, n_components, n_swaps, rng):
     return np.stack([first, *(np.where(np.isin(pair, flip), flipped, first) for flip in sorted(flips))])
 
 
-def make_mixture(n_samples, centers, dispersions, weights, rng, coarsening=(None, "last", 0.0, 0.0)):
-    """Bunch of rankings from a mixture and its parameters; `coarsening` are the last arguments of `_coarsen`."""
+def make_mixture(n_samples, centers, dispersions, weights, rng, coarsening=FULL):
+    """Bunch of rankings from a mixture and its parameters."""
     y = rng.choice(len(weights), size=n_samples, p=weights)
-    X = _coarsen(_draw(centers[y], dispersions[y], rng), *coarsening, rng)
+    X = _coarsen(_draw(centers[y], dispersions[y], rng), coarsening, rng)
     return Bunch(X=X, y=y, weights=weights, centers=centers, dispersions=dispersions)
 
 
@@ -206,7 +219,7 @@ def make_rankings(
     rng = as_generator(random_state)
     centers = np.broadcast_to(one_center(center, n_items, rng), (n_samples, n_items))
     X = _draw(centers, np.full(n_samples, float(phi)), rng)
-    return _coarsen(X, top_k, unranked, tie_rate, missing_rate, rng)
+    return _coarsen(X, Coarsening(top_k, unranked, tie_rate, missing_rate), rng)
 
 
 @validate_params(
@@ -304,6 +317,6 @@ default="random"
     if weights.shape != (n_components,) or not (np.isfinite(weights) & (weights > 0)).all():
         raise ValueError(f"weights must be n_components = {n_components} positive numbers, got {weights.tolist()}.")
     centers = _make_centers(centers, n_components, n_items, n_swaps, rng)
-    coarsening = (top_k, unranked, tie_rate, missing_rate)
+    coarsening = Coarsening(top_k, unranked, tie_rate, missing_rate)
     data = make_mixture(n_samples, centers, dispersions, weights / weights.sum(), rng, coarsening)
     return (data.X, data.y) if return_X_y else data

@@ -92,7 +92,10 @@ def make_hard_mallows_pair(
     center = one_center(center, n_items, rng)
     make = _concentric_pair if kind == "concentric" else _block_flips_pair
     pair = make(center, n_components, phi)
-    return tuple(make_mixture(n_samples, *parameters, rng) for parameters in pair)  # type: ignore[call-arg]
+    first, second = (
+        make_mixture(n_samples, centers, dispersions, weights, rng) for centers, dispersions, weights in pair
+    )
+    return first, second
 
 
 def _concentric_pair(center, n_components, phi):

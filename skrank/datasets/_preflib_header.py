@@ -72,7 +72,7 @@ class _Lines:
 
 # ---------------------------------------------------------------- today's header
 def _read_keys(lines, path):
-    found = {}
+    found: dict[str, tuple] = {}
     while lines.peek().startswith("#"):
         key, colon, value = (part.strip() for part in lines.next().removeprefix("#").partition(":"))
         if not (key and colon):

@@ -1,5 +1,7 @@
 """What all displays share: validated rankings with weights and names, samples, texts, colours and axes."""
 
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.random import sample_without_replacement
@@ -8,6 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 from skrank._random import as_random_state
 from skrank._rankings import MISSING, check_rankings, check_weights, ordering
 from skrank._rankings import item_names as column_names
+from skrank._typing import ArrayLike, Names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def checked_names(names, n_items, owner):
@@ -56,6 +62,82 @@ def component_weights(estimator, X, component, sample_weight):
     if not 0 <= component < probability.shape[1]:
         raise ValueError(f"component is {component}, but the estimator has components 0 to {probability.shape[1] - 1}.")
     return probability[:, component] * check_weights(sample_weight, probability)
+
+
+class RankingsDisplay:
+    """Body of the displays that are computed from weighted rankings, items in the order of Kemeny's consensus."""
+
+    @classmethod
+    def _computed(cls, ranks, weights, names):
+        """The display of densified rankings before it is drawn."""
+        raise NotImplementedError
+
+    def plot(self, ax: "Axes | None" = None) -> Self:
+        """Draw the display."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_rankings(
+        cls,
+        X: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        item_names: Names = None,
+        ax: "Axes | None" = None,
+        **plot_options: Any,
+    ) -> Self:
+        """Compute the shares from rankings and draw them, items in the order of Kemeny's consensus.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_items)
+            Rank matrix.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rankings; None means 1.
+        item_names : array-like of shape (n_items,), default=None
+            Names of the items; None means the columns of a DataFrame, otherwise x0, x1, ...
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        **plot_options : dict
+            Further arguments of :meth:`plot`.
+
+        Returns
+        -------
+        display : object of this class
+        """
+        return cls._computed(*weighted_rankings(X, sample_weight, item_names)).plot(ax, **plot_options)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        *,
+        component: int,
+        sample_weight: ArrayLike | None = None,
+        item_names: Names = None,
+        ax: "Axes | None" = None,
+        **plot_options: Any,
+    ) -> Self:
+        """The same for one component of a fitted mixture: each ranking counts by its probability of belonging to it.
+
+        Parameters
+        ----------
+        estimator : fitted estimator with `predict_proba`
+            Such as :class:`~skrank.mixture.MallowsMixture`.
+        X : array-like of shape (n_samples, n_items)
+            Rank matrix.
+        component : int
+            The component, from 0.
+        sample_weight, item_names, ax, **plot_options
+            As of :meth:`from_rankings`.
+
+        Returns
+        -------
+        display : object of this class
+        """
+        weights = component_weights(estimator, X, component, sample_weight)
+        return cls.from_rankings(X, sample_weight=weights, item_names=item_names, ax=ax, **plot_options)
 
 
 # ---------------------------------------------------------------- texts

@@ -118,7 +118,7 @@ class MallowsMixtureDisplay:
             for item in np.flatnonzero(center < n_shown):
                 self._draw_box(ax, one, center[item], names[item], colours[item])
         self._draw_heads(ax, columns)
-        self.unsure_ = [] if self.losses is None else list(self._draw_unsure(ax, n_shown))
+        self.unsure_ = [] if self.losses is None else list(_draw_unsure(ax, self.losses[:, : n_shown - 1]))
         remarks = ["bar at the left: order not sure"] if self.unsure_ else []
         if n_shown < n_items:
             remarks.append(f"the first {n_shown} of {n_items} places")
@@ -156,11 +156,6 @@ class MallowsMixtureDisplay:
         ax.barh(np.full(len(columns), -0.85), BOX * self.weights, 0.3, left, color="0.25", zorder=2)
         heads = zip(self.weights, self.dispersions, strict=True)
         ax.set_xticks(columns, [f"{100 * weight:.1f} %\n$\\phi$ = {phi:.2f}" for weight, phi in heads])
-
-    def _draw_unsure(self, ax, n_shown):
-        for component, place in np.argwhere(self.losses[:, : n_shown - 1] < SURE):
-            edge = component - BOX / 2 - 0.035
-            yield ax.plot([edge, edge], [place - 0.3, place + 1.3], color="black", linewidth=2.5, zorder=4)[0]
 
     @classmethod
     def from_estimator(
@@ -211,6 +206,13 @@ class MallowsMixtureDisplay:
             item_names=checked_names(names, n_items, f"the mixture has {n_items} items"),
             losses=None if X is None else exchange_losses(estimator, X, sample_weight),
         )
+
+
+def _draw_unsure(ax, losses):
+    """Bars beside neighbors whose order the data do not settle."""
+    for component, place in np.argwhere(losses < SURE):
+        edge = component - BOX / 2 - 0.035
+        yield ax.plot([edge, edge], [place - 0.3, place + 1.3], color="black", linewidth=2.5, zorder=4)[0]
 
 
 def exchange_losses(estimator, X, sample_weight=None):

@@ -118,7 +118,7 @@ class OrdinalEmbeddingDisplay:
             ax.set_ylim(-0.3, 1)
         ax.set_xlabel(f"component {components[0] if n_components > 1 else 0}")
         if self.item_names is not None and (n_samples <= MOST_NAMES if names is None else names):
-            self._draw_names(ax, points, keep_all=bool(names))
+            self._draw_names(ax, points, self.item_names, keep_all=bool(names))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -140,9 +140,9 @@ class OrdinalEmbeddingDisplay:
             outside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
             ax.legend(handles=handles, fontsize="small", ncols=1 + (len(handles) - 1) // 20, **outside)
 
-    def _draw_names(self, ax, points, keep_all):
+    def _draw_names(self, ax, points, names, keep_all):
         """Names beside their points, at the first of four sides where they cover nothing else."""
-        names = [shorten(name, LONGEST_NAME) for name in self.item_names]
+        names = [shorten(name, LONGEST_NAME) for name in names]
         if self.embedding.shape[1] == 1:
             sides = [{"xytext": (0, 5), "rotation": 90, "ha": "center", "va": "bottom"}]
         else:

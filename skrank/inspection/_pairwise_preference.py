@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from skrank._rankings import to_rank_matrix
-from skrank._typing import Array, ArrayLike, Floats, Names
-from skrank.inspection._base import axes, component_weights, shorten, text_colour, weighted_rankings
+from skrank._typing import Array, Floats
+from skrank.inspection._base import RankingsDisplay, axes, shorten, text_colour
 from skrank.stats import kemeny_consensus, pairwise_majority
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LONGEST_NAME = 24
 
 
-class PairwisePreferenceDisplay:
+class PairwisePreferenceDisplay(RankingsDisplay):
     """Heat map of the share of rankings that prefer one item to another.
 
     Create it with :meth:`from_rankings` or :meth:`from_estimator`.
@@ -101,69 +101,9 @@ class PairwisePreferenceDisplay:
         return self
 
     @classmethod
-    def from_rankings(
-        cls,
-        X: ArrayLike,
-        *,
-        sample_weight: ArrayLike | None = None,
-        item_names: Names = None,
-        ax: "Axes | None" = None,
-        **plot_options: Any,
-    ) -> Self:
-        """Compute the shares from rankings and draw them, items in the order of Kemeny's consensus.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_items)
-            Rank matrix.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rankings; None means 1.
-        item_names : array-like of shape (n_items,), default=None
-            Names of the items; None means the columns of a DataFrame, otherwise x0, x1, ...
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
-        **plot_options : dict
-            Further arguments of :meth:`plot`.
-
-        Returns
-        -------
-        display : PairwisePreferenceDisplay
-        """
-        ranks, weights, names = weighted_rankings(X, sample_weight, item_names)
+    def _computed(cls, ranks, weights, names):
         matrix = to_rank_matrix(ranks)
         places = kemeny_consensus(matrix, sample_weight=weights).ranks
         order = np.argsort(places, kind="stable")  # items that no ranking ranks go last
         fractions = pairwise_majority(matrix, sample_weight=weights).fractions[np.ix_(order, order)]
-        return cls(fractions, item_names=names[order]).plot(ax, **plot_options)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: ArrayLike,
-        *,
-        component: int,
-        sample_weight: ArrayLike | None = None,
-        item_names: Names = None,
-        ax: "Axes | None" = None,
-        **plot_options: Any,
-    ) -> Self:
-        """The same for one component of a fitted mixture: each ranking counts by its probability of belonging to it.
-
-        Parameters
-        ----------
-        estimator : fitted estimator with `predict_proba`
-            Such as :class:`~skrank.mixture.MallowsMixture`.
-        X : array-like of shape (n_samples, n_items)
-            Rank matrix.
-        component : int
-            The component, from 0.
-        sample_weight, item_names, ax, **plot_options
-            As of :meth:`from_rankings`.
-
-        Returns
-        -------
-        display : PairwisePreferenceDisplay
-        """
-        weights = component_weights(estimator, X, component, sample_weight)
-        return cls.from_rankings(X, sample_weight=weights, item_names=item_names, ax=ax, **plot_options)
+        return cls(fractions, item_names=names[order])

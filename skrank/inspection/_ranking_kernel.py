@@ -126,7 +126,7 @@ class RankingKernelDisplay:
         ax.figure.colorbar(image, ax=ax, label="kernel value", shrink=0.8)
         strip = 0.0 if self.labels is None else 0.04
         if self.labels is not None:
-            self._draw_labels(ax, strip)
+            self._draw_labels(ax, self.labels, strip)
         self.dendrogram_ax_ = ax.inset_axes([-0.32 - strip, 0, 0.3, 1])
         with warnings.catch_warnings():
             # Where all rankings are equal.
@@ -150,11 +150,11 @@ class RankingKernelDisplay:
         self.ax_, self.figure_, self.image_ = ax, ax.figure, image
         return self
 
-    def _draw_labels(self, ax, width):
+    def _draw_labels(self, ax, labels, width):
         from matplotlib.colors import ListedColormap
         from matplotlib.patches import Patch
 
-        classes, number = np.unique(self.labels, return_inverse=True)
+        classes, number = np.unique(labels, return_inverse=True)
         colours = class_colours(len(classes))
         strip = ax.inset_axes([-width - 0.01, 0, width, 1])
         strip.imshow(number[:, None], cmap=ListedColormap(colours), vmin=0, vmax=len(classes), aspect="auto")

@@ -89,7 +89,7 @@ def check_items(items):
     items = label_array(items)
     if len(items) == 0:
         raise ValueError("items must hold at least one label; got none.")
-    position = {}
+    position: dict[object, int] = {}
     for index, label in enumerate(_hashable(items)):
         if label is None or label != label:
             raise ValueError(f"items[{index}] is {label!r}: every item needs a label.")

@@ -44,6 +44,14 @@ def test_apa_unranked():
         load_apa(unranked=None)
 
 
+def test_apa_as_a_frame_and_as_a_pair():
+    apa = load_apa()
+    data, sample_weight = load_apa(return_X_y=True, as_frame=True)
+    assert data.columns.tolist() == apa.item_names.tolist()
+    np.testing.assert_array_equal(data, apa.data)
+    np.testing.assert_array_equal(sample_weight, apa.sample_weight)
+
+
 def test_apa_table_is_package_data():
     assert resources.files("skrank.datasets").joinpath("data/apa_1980.csv").is_file()
 

@@ -1,6 +1,6 @@
 """Table 1 of "Antithetic and Monte Carlo kernel estimators for partial rankings" (Lomeli et al. 2019): tree purity.
 
-    python benchmarks/paper_purity.py --data PATH [--repeats 20]
+    python benchmarks/papers/lomeli_purity.py --data PATH [--repeats 20]
 
 PATH holds ``sushi/sushi3a.5000.10.order`` and ``sushi/sushi3.udata`` (5000 people's rankings of 10 sushi). 100 people
 are drawn; average linkage clusters their full rankings, or their top 4 with 20 samples of each, by Equation 2 of the

@@ -1,6 +1,6 @@
 """Figures 2 and 4 of "Landmark Ordinal Embedding" (Ghosh, Chen and Yue, NeurIPS 2019) as tables: time against error.
 
-    python benchmarks/landmark_paper_figures.py [--sizes N ...] [--ste-largest N] [--figure4 D ...] [--divide N]
+    python benchmarks/papers/ghosh_embedding.py [--sizes N ...] [--ste-largest N] [--figure4 D ...] [--divide N]
         [--seeds N]
 
 Figure 2: n items in the plane, c = 200; time and error of landmark ordinal embedding (LOE, plain and refined), and of
@@ -16,11 +16,16 @@ The paper's figures are curves; what its text says of them is printed beside our
 """
 
 import argparse
+import sys
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
-from landmark_embedding import answered_triplets, fit, gaussian, seconds_of, ste_trace
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from helpers import seconds_of
+from landmark_embedding import answered_triplets, fit, gaussian, ste_trace
 
 from skrank.manifold import StochasticTripletEmbedding
 from skrank.metrics import procrustes_error

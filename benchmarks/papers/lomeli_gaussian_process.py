@@ -1,7 +1,7 @@
 """Gaussian process classification: Table 3 of Lomeli et al. (2019) on sushi, and learned scales on music and ISSP.
 
-    python benchmarks/paper_gaussian_process.py --data PATH [--only table attempts scales] [--runs 10] [--draws 20]
-        [--folds 5] [--samples 10] [--people 800]
+    python benchmarks/papers/lomeli_gaussian_process.py --data PATH [--only table attempts scales] [--runs 10]
+        [--draws 20] [--folds 5] [--samples 10] [--people 800]
 
 PATH holds ``sushi/sushi3a.5000.10.order`` and ``sushi/sushi3.udata``, ``music/music.csv`` and ``issp/issp2000.csv``
 (see real_kernels.py).
@@ -22,13 +22,13 @@ A draw of 800 people each, which takes a few minutes; all of them (``--people 15
 """
 
 import argparse
+import sys
 import time
 import warnings
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from real_kernels import issp, music
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
@@ -36,6 +36,9 @@ from sklearn.impute import SimpleImputer
 from sklearn.model_selection import ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import resample
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from real_kernels import issp, music
 
 from skrank.datasets import load_sushi_order
 from skrank.kernels import KendallKernel, MallowsKernel, MarginalizedKernel, PartialRankingKernel, SemimetricKernel

@@ -1,6 +1,6 @@
 """Damage real files at random and read them: the data that they hold, or an error that names the line.
 
-python benchmarks/fuzz_readers.py --data FOLDER [--tries 100] [--largest 200] [--seed 0]
+python tests/trust/fuzz_readers.py --data FOLDER [--tries 100] [--largest 200] [--seed 0]
 
 Every PrefLib, SUSHI (.order) and CSV file under the folder of at most so many kilobytes is damaged so many times. What
 is read is compared with a slow reader by definition (tests/trust/mutations.py).
@@ -8,17 +8,14 @@ is read is compared with a slow reader by definition (tests/trust/mutations.py).
 
 import argparse
 import re
-import sys
 import tempfile
 import time
 import tracemalloc
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "trust"))
 import mutations
+import numpy as np
 
 from skrank._commands._input import add_arguments, read_rankings
 from skrank.datasets import load_preflib, load_sushi_order
