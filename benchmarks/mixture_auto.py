@@ -19,10 +19,9 @@ from threadpoolctl import threadpool_limits
 from skrank._rankings import aggregate
 from skrank.datasets import make_mallows_mixture
 from skrank.mixture import MallowsMixture
-from skrank.mixture._description import description_length
-from skrank.mixture._expectation_maximization import Mixture
-from skrank.mixture._flips import polish
+from skrank.mixture._model import Mixture, description_length
 from skrank.mixture._pair_signs import PairSigns
+from skrank.mixture._transpositions import polish
 
 KINDS = ("random", "close", "same", "mixed")
 

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from skrank.datasets import load_apa, load_preflib, load_sushi_order
 from skrank.metrics import match_components
 from skrank.mixture import MallowsMixture
-from skrank.mixture._peel import draw_counts
+from skrank.mixture._search._options import draw_counts
 
 N_SEEDS = 5
 

@@ -23,14 +23,11 @@ from skrank.datasets import make_hard_mallows_pair, make_mallows_mixture
 from skrank.metrics import match_components
 from skrank.metrics._components import center_distances
 from skrank.mixture import MallowsMixture
-from skrank.mixture._description import description_length, ranked
-from skrank.mixture._diagnostics import n_samples_required
-from skrank.mixture._expectation_maximization import Mixture, em, evaluated, expectation, log_densities
-from skrank.mixture._fit import random_start
-from skrank.mixture._flips import polish
-from skrank.mixture._goodness_of_fit import sample_mixture
+from skrank.mixture._em import em, evaluated, expectation
+from skrank.mixture._model import Mixture, description_length, log_densities, n_samples_required, ranked, sample_mixture
 from skrank.mixture._pair_signs import PairSigns
-from skrank.mixture._peel import SearchOptions
+from skrank.mixture._search import Random, SearchOptions
+from skrank.mixture._transpositions import polish
 
 # Kind of centers, items, components, dispersion or dispersions, weights, rankings.
 SETTINGS = [
@@ -110,7 +107,7 @@ def em_restarts(data, X, k, seed, counts=(1, 10, 50)):
     rng = np.random.default_rng(seed)
     best, found, start = None, {}, time.process_time()
     for restart in range(1, max(counts) + 1):
-        mixture = em(data, random_start(data, k, rng))
+        mixture = em(data, Random().mixture(data, k, rng, SearchOptions()))
         if best is None or mixture.lower_bound > best.lower_bound:
             best = mixture
         if restart in counts:
@@ -129,7 +126,7 @@ def flips_restarts(data, X, k, seed, n_starts=10):
     """The best of so many random starts, each polished: EM and flips."""
     rng = np.random.default_rng(seed)
     start = time.process_time()
-    mixtures = [polish(data, random_start(data, k, rng)) for _ in range(n_starts)]
+    mixtures = [polish(data, Random().mixture(data, k, rng, SearchOptions())) for _ in range(n_starts)]
     best = ranked(data, mixtures, SearchOptions().least_weight(data))[0]
     return {f"flips, {n_starts}": (best, time.process_time() - start)}
 

@@ -22,17 +22,17 @@ from skrank._rankings import aggregate, densify, ordering
 from skrank.datasets import make_mallows_mixture
 from skrank.exceptions import InsufficientDataWarning, SeparationWarning
 from skrank.mixture import MallowsMixture, SeparatedMallowsMixture
-from skrank.mixture._candidate_centers import candidate_centers
-from skrank.mixture._description import description_length
-from skrank.mixture._expectation_maximization import Mixture, evaluated, log_densities
-from skrank.mixture._fit import kmeans_start
-from skrank.mixture._flips import polish
-from skrank.mixture._heavy_cells import heavy_hitters, rows_with_prefix
-from skrank.mixture._moment_weights import moment_weights, prefix_moment_weights
+from skrank.mixture._em import evaluated
+from skrank.mixture._liu_moitra._candidate_centers import candidate_centers
+from skrank.mixture._liu_moitra._heavy_cells import heavy_hitters, rows_with_prefix
+from skrank.mixture._liu_moitra._pair_tensors import pair_flips, pair_tensor, rest_pairs
+from skrank.mixture._liu_moitra._selection import concave_weights
+from skrank.mixture._liu_moitra._test_functions import pair_tensor_of, pair_test_function
+from skrank.mixture._liu_moitra._weights import moment_weights, prefix_moment_weights
+from skrank.mixture._model import Mixture, description_length, log_densities
 from skrank.mixture._pair_signs import PairSigns
-from skrank.mixture._pair_tensor import pair_flips, pair_tensor, rest_pairs
-from skrank.mixture._selection_of_atoms import concave_weights
-from skrank.mixture._test_functions import pair_tensor_of, pair_test_function
+from skrank.mixture._search import KMeans, SearchOptions
+from skrank.mixture._transpositions import polish
 from skrank.stats._kemeny import local_kemeny
 
 N_ITEMS = 20
@@ -74,7 +74,7 @@ def name_of(setting, n_samples):
 # ---------------------------------------------------------------- recovery
 def kmeans_and_flips(X, n_components, seed):
     data = table_of(X)
-    return polish(data, kmeans_start(data, n_components, np.random.default_rng(seed)))
+    return polish(data, KMeans().mixture(data, n_components, np.random.default_rng(seed), SearchOptions()))
 
 
 def fitted(estimator, X, n_components, seed):

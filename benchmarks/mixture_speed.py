@@ -24,9 +24,10 @@ from helpers import best_times
 
 from skrank._mallows import sample_mallows
 from skrank.mixture import MallowsMixture
-from skrank.mixture._expectation_maximization import Mixture, em, evaluated, expectation
-from skrank.mixture._flips import best_flip
+from skrank.mixture._em import em, evaluated, expectation
+from skrank.mixture._model import Mixture
 from skrank.mixture._pair_signs import BLOCK, PairSigns
+from skrank.mixture._transpositions import best_transposition
 
 DISPERSIONS = (0.5, 0.6, 0.7, 0.5, 0.6, 0.7, 0.5, 0.6)
 
@@ -75,7 +76,7 @@ def engine(n_rows, n_items=20, k=3):
             "pair_sums": lambda: data.pair_sums(responsibilities),
             "EM (1)": em_iterations(1),
             "EM (4)": em_iterations(4),
-            "flip pass": lambda: best_flip(data, mixture, responsibilities),
+            "flip pass": lambda: best_transposition(data, mixture, responsibilities),
         },
         repeats=5,
         clock=time.process_time,

@@ -11,7 +11,7 @@ from skrank._commands._output import Result, notes
 from skrank._commands._text import hanging, heading, number, odds, one_line, paragraph, percent, preference, table
 from skrank.inspection._mallows_mixture import SURE, MallowsMixtureDisplay
 from skrank.mixture import MallowsMixture
-from skrank.mixture._diagnostics import rankings_for_center
+from skrank.mixture._model import rankings_for_center
 
 HELP = "Find groups: a mixture of Mallows models, with each group's share, consensus and spread, and how sure that is."
 EPILOG = """\

@@ -8,9 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 from skrank._rankings import aggregate, check_rankings, check_weights
 from skrank._typing import Array, ArrayLike, Floats, Integers, Names
 from skrank.inspection._base import axes, checked_names, shorten, text_colour
-from skrank.mixture._expectation_maximization import Mixture
-from skrank.mixture._flips import neighbour_losses
+from skrank.mixture._model import Mixture
 from skrank.mixture._pair_signs import PairSigns
+from skrank.mixture._transpositions import neighbor_losses
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -220,4 +220,4 @@ def exchange_losses(estimator, X, sample_weight=None):
     ranks = check_rankings(X, estimator=estimator, reset=False, allow_missing=False)
     distinct = aggregate(ranks, check_weights(sample_weight, ranks))
     mixture = Mixture(estimator.centers_, estimator.dispersions_, estimator.weights_)
-    return neighbour_losses(PairSigns(distinct.ranks, distinct.weights), mixture)
+    return neighbor_losses(PairSigns(distinct.ranks, distinct.weights), mixture)

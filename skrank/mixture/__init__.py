@@ -1,6 +1,6 @@
 """Mixtures of Mallows models."""
 
 from skrank.mixture._mallows_mixture import MallowsMixture
-from skrank.mixture._separated import SeparatedMallowsMixture
+from skrank.mixture._separated_mallows_mixture import SeparatedMallowsMixture
 
 __all__ = ["MallowsMixture", "SeparatedMallowsMixture"]

@@ -1,41 +1,98 @@
-"""What the mixture estimators share: fitting the weighted table of distinct rankings, prediction, scores, samples."""
+"""What the mixture estimators share: parameters, the fit to the table of distinct rankings, prediction, scores."""
 
 from abc import ABCMeta, abstractmethod
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._callbacks import CallbackSupportMixin
+from skrank._callbacks import CallbackSupportMixin, fit_task
 from skrank._fitting import all_or_nothing, warn_caller
 from skrank._random import as_random_state
 from skrank._rankings import aggregate, check_rankings, check_weights
-from skrank._typing import ArrayLike, Floats, Integers, _fit_context
-from skrank.mixture._description import description_length
-from skrank.mixture._diagnostics import n_samples_required, problems
-from skrank.mixture._expectation_maximization import Mixture, expectation
-from skrank.mixture._fit import fit_auto, fit_fixed, n_tasks_at_most
-from skrank.mixture._goodness_of_fit import GoodnessOfFitResult, goodness_of_fit, sample_mixture
+from skrank._typing import ArrayLike, Floats, Integers, RandomState, _fit_context
+from skrank.mixture._em import expectation
+from skrank.mixture._goodness_of_fit import GoodnessOfFitResult, goodness_of_fit
+from skrank.mixture._model import Mixture, description_length, n_samples_required, sample_mixture
 from skrank.mixture._pair_signs import PairSigns
-from skrank.mixture._peel import SearchOptions, subsample
-from skrank.mixture._selection import n_effective_components
+from skrank.mixture._search import Search, SearchOptions, n_effective_components, n_steps_at_most, subsample
+from skrank.mixture._warnings import problems
 
 MISSING_REMEDY = (
     "A mixture needs to know what a ranking says of every item. If unranked items are worse than the ranked ones, tie "
     'them last (unranked="last" where lists are read or encoded); otherwise drop these rows or items.'
 )
 
+SHARED_PARAMETERS = """\
+n_components : int or "auto", default=1
+    Number of components. "auto" grows the mixture until `criterion` says stop.
+max_components : int, default=10
+    The most that "auto" tries.
+criterion : {"mdl", "split"}, default="mdl"
+    How "auto" decides. "mdl": grow while the description (`description_length_`) gets shorter. "split": grow
+    while a split-sample likelihood ratio rejects the smaller mixture; too many components then have a probability
+    of at most 5 %, whatever the number of rankings, but it takes more rankings to find them all.
+min_weight : float, default=0.02
+    Components below it are taken for odd rankings. At least 10 rankings are always asked for.
+max_iter : int, default=150
+    Iterations of EM at most.
+tol : float, default=1e-7
+    EM stops when the mean penalized log-likelihood rises by less.
+subsample : int, default=3000
+    Components are searched on at most so many distinct rankings, drawn by weight; the last polish uses all.
+random_state : int, RandomState instance or None, default=None
+    For the starts, the subsample and the exchange of components. An int gives the same mixture every time.
+n_jobs : int or None, default=None
+    Starts, and bootstrap draws of `goodness_of_fit`, in parallel, through joblib."""
+
+SHARED_ATTRIBUTES = """\
+weights_ : ndarray of shape (n_components,)
+    In decreasing order.
+centers_ : ndarray of shape (n_components, n_items)
+    Rank vectors: the 0-based place of each item.
+dispersions_ : ndarray of shape (n_components,)
+    phi in (0, 1]: 0 is no dispersion, 1 uniformly random rankings.
+n_components_ : int
+    Number of components.
+lower_bound_ : float
+    Mean penalized log-likelihood, which EM never lowers: each component also sees half a pseudo-ranking at
+    distance 1 from its center.
+description_length_ : float
+    Nats to describe the mixture and, by it, the rankings.
+converged_ : bool
+    Whether the last EM converged.
+n_iter_ : int
+    Iterations of the last EM.
+path_ : list of MixtureFit
+    Mixtures of fewer components on the way and the final one, each with `n_components`, `weights`, `centers`,
+    `dispersions`, `log_likelihood` (a mean) and `description_length`. With "auto" all are fits to all rankings;
+    with a given number those before the last, if any, are as grown, not polished, on at most `subsample` rankings.
+n_samples_required_ : float
+    Number of full rankings from which all centers are determined with a risk of 5 %, if the mixture is right: the
+    largest of ``log((n_items - 1) / .05) / log((1 + phi) / (2 sqrt(phi))) / weight``.
+n_features_in_ : int
+    Number of items.
+feature_names_in_ : ndarray of shape (n_items,)
+    Only if X is a DataFrame whose columns are strings."""
+
+Estimator = TypeVar("Estimator", bound=type)
+
+
+def with_shared_docs(cls: Estimator) -> Estimator:
+    """Class decorator: put the shared parameters and attributes where the docstring says ``{parameters}``, ..."""
+    if cls.__doc__:
+        for marker, text in (("{parameters}", SHARED_PARAMETERS), ("{attributes}", SHARED_ATTRIBUTES)):
+            lines = next(line for line in cls.__doc__.splitlines() if line.strip() == marker)
+            indent = lines[: -len(marker)]
+            cls.__doc__ = cls.__doc__.replace(lines, "\n".join(indent + line for line in text.splitlines()))
+    return cls
+
 
 class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, metaclass=ABCMeta):
-    """Base class of mixtures of Mallows models.
-
-    A subclass has the parameters `n_components`, `max_components`, `criterion`, `min_weight`, `max_iter`, `tol`,
-    `subsample`, `random_state` and `n_jobs`, and a method ``_fit_data(data, rng, options, progress)`` that names its
-    starts to `_search`.
-    """
+    """Base class of mixtures of Mallows models: a subclass adds parameters of its own and says where to start."""
 
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
@@ -49,26 +106,35 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         "n_jobs": [None, Integral],
     }
 
-    @abstractmethod
-    def _fit_data(self, data, rng, options, progress):
-        """Fit the weighted table of distinct rankings: a `Fit` and the (part of the) data it was searched on."""
+    def __init__(
+        self,
+        *,
+        n_components: int | Literal["auto"],
+        max_components: int,
+        criterion: Literal["mdl", "split"],
+        min_weight: float,
+        max_iter: int,
+        tol: float,
+        subsample: int,
+        random_state: RandomState,
+        n_jobs: int | None,
+    ) -> None:
+        self.n_components = n_components
+        self.max_components = max_components
+        self.criterion = criterion
+        self.min_weight = min_weight
+        self.max_iter = max_iter
+        self.tol = tol
+        self.subsample = subsample
+        self.random_state = random_state
+        self.n_jobs = n_jobs
 
     @abstractmethod
-    def _starts(self, data):
-        """What `_fit_data` starts from, each as often as it does."""
+    def _starts(self, n_items):
+        """The starts of the search, a list of `Start`, each as often as it is run."""
 
-    def _search(self, data, inits, rng, options, progress, n_init=1, with_polish=True):
-        """Fit from the given starts; see `fit_fixed` and `fit_auto`."""
-        settings = {
-            "n_init": n_init,
-            "with_polish": with_polish,
-            "max_rows": self.subsample,
-            "n_jobs": self.n_jobs,
-            "progress": progress,
-        }
-        if self.n_components == "auto":
-            return fit_auto(data, self.max_components, self.criterion, inits, rng, options, **settings)
-        return fit_fixed(data, self.n_components, inits, rng, options, **settings)
+    def _search_options(self):
+        return SearchOptions(min_weight=self.min_weight, max_iter=self.max_iter, tol=self.tol, max_rows=self.subsample)
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
@@ -113,23 +179,19 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
                 f"n_components={self.n_components} is more than the {data.n_rows} distinct rankings of X "
                 f"(n_samples = {data.total_weight:g} in all). Use fewer components."
             )
-        rng = self._generator()
+        starts = self._starts(data.n_items)
         options = self._search_options()
-        n_tasks = n_tasks_at_most(self.n_components, self.max_components, data.n_rows, self._starts(data))
-        context = self._init_callback_context(max_subtasks=n_tasks)
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-
-        def progress(task):
-            step = context.subcontext(task_name=task)
-            step.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            return step.call_on_fit_task_end(estimator=self, X=X, y=y)
-
-        fit, search = self._fit_data(data, rng, options, progress)
-        self._set_mixture(data, fit.mixture.sorted())
-        self.path_ = fit.path
-        for category, message in self._problems(data, search, options):
-            warn_caller(message, category)
-        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
+        n_steps = n_steps_at_most(starts, self.n_components, min(self.max_components, data.n_rows))
+        with fit_task(self, X, y, n_steps) as task:
+            search = Search(data, starts, options, self._generator(), self.n_jobs, task)
+            if self.n_components == "auto":
+                fit = search.auto(self.criterion, self.max_components)
+            else:
+                fit = search.fixed(self.n_components)
+            self._set_mixture(data, fit.mixture.sorted())
+            self.path_ = fit.path
+            for category, message in self._problems(data, search.rows, options):
+                warn_caller(message, category)
         return self
 
     def _table(self, X, sample_weight=None, reset=False):
@@ -141,9 +203,6 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
     def _generator(self):
         return np.random.default_rng(as_random_state(self.random_state).randint(2**31, size=4))
-
-    def _search_options(self):
-        return SearchOptions(min_weight=self.min_weight, max_iter=self.max_iter, tol=self.tol)
 
     def _set_mixture(self, data, mixture):
         self.weights_, self.centers_, self.dispersions_ = mixture.weights, mixture.centers, mixture.dispersions

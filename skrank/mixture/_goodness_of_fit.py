@@ -6,11 +6,11 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from skrank._mallows import sample_mallows
 from skrank._rankings import aggregate, bucket_sizes, rank_dtype
-from skrank.mixture._flips import polish
+from skrank.mixture._model import sample_mixture
 from skrank.mixture._pair_signs import PairSigns
-from skrank.mixture._peel import excess
+from skrank.mixture._search import excess
+from skrank.mixture._transpositions import polish
 
 
 class GoodnessOfFitResult(NamedTuple):
@@ -18,15 +18,6 @@ class GoodnessOfFitResult(NamedTuple):
 
     statistic: float
     pvalue: float
-
-
-def sample_mixture(mixture, n_samples, rng):
-    """Draw full rankings: (positions, component of each), components in order."""
-    counts = rng.multinomial(n_samples, mixture.weights / mixture.weights.sum())
-    components = np.repeat(np.arange(mixture.n_components), counts)
-    with np.errstate(divide="ignore"):
-        nu = -np.log(mixture.dispersions)
-    return sample_mallows(mixture.centers[components], nu[components], rng), components
 
 
 def tie_like(ranks, positions):

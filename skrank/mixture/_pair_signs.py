@@ -1,4 +1,4 @@
-"""The engine of the mixtures: two operations on the pair signs of a weighted table of distinct rankings.
+"""The engine for rankings without missing items: pair signs of a weighted table of distinct rankings, packed in bits.
 
 ``distances(centers)`` is XOR and popcount on packed bits; ``pair_sums(row_weights)`` is a comparison of small integers
 and a matrix product, a block of rows at a time. An E-step is distances and table look-ups, an M-step is pair sums and a
@@ -182,6 +182,36 @@ class PairSigns:
                 sums[:, pairs] += block @ (np.abs(signs) if absolute else signs).T
         return sums
 
+    def exchange_gains(self, first, second, responsibilities, factors):
+        """Gains in total log-likelihood from exchanging two items that are neighbors in some centers.
+
+        Where the centers of some components move item `first[t]` from just before `second[t]` to just behind it, the
+        density of component m is multiplied by ``factors[m]`` in the rows that order the pair so, divided by it in
+        those that order it the other way, and a row gains ``log(1 + sum_m r_m (factor - 1))``.
+
+        Parameters
+        ----------
+        first, second : ndarrays of shape (n_exchanges,)
+        responsibilities : ndarray of shape (n_moved, n_rows)
+        factors : ndarray of shape (n_moved,)
+            phi, or 1 / phi of a center that moves `second` behind `first`.
+
+        Returns
+        -------
+        gains : ndarray of shape (n_exchanges,)
+        """
+        gains = np.zeros(len(first))
+        for rows in self._blocks(BLOCK):
+            r, weights = responsibilities[:, rows].astype(float), self.weights[rows]
+            # Full agreement with a responsibility of one at phi = 0 would be log 0.
+            agree = np.log(np.maximum(1 + _scaled_sum(r, factors - 1), 1e-300)) * weights
+            reverse = np.log(np.maximum(1 + _scaled_sum(r, 1 / factors - 1), 1e-300)) * weights
+            before, after = self.ranks[first, rows], self.ranks[second, rows]
+            gains += (before < after).astype(float) @ (agree - reverse) + reverse.sum()
+            if self.has_ties:
+                gains -= (before == after).astype(float) @ reverse
+        return gains
+
     # ------------------------------------------------------------ signs
     def signs(self):
         """All signs, (n_rows, n_pairs) float32: for small tables."""
@@ -206,6 +236,14 @@ class PairSigns:
     def rankings(self, rows):
         """Some rows as full rankings (positions, ties broken by item number), (n_rows, n_items)."""
         return np.argsort(ordering(self.ranks[:, rows].T), axis=1)
+
+
+def _scaled_sum(rows, scales):
+    """Sum of the rows of an array, each times its scale."""
+    total = rows[0] * scales[0]
+    for row, scale in zip(rows[1:], scales[1:], strict=True):
+        total += row * scale
+    return total
 
 
 class _SignsWorkspace:

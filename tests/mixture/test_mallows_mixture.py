@@ -17,7 +17,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skrank._mallows import sample_mallows
 from skrank.exceptions import InsufficientDataWarning
-from skrank.mixture import MallowsMixture, _fit
+from skrank.mixture import MallowsMixture
+from skrank.mixture._search import _search
 
 
 @parametrize_with_checks([MallowsMixture(max_iter=20)])
@@ -125,7 +126,7 @@ def test_finds_the_number_of_components(k, criterion):
 
 def test_growth_that_ends_at_max_components_ends_with_an_exchange(monkeypatch):
     calls = []
-    monkeypatch.setattr(_fit, "exchange", lambda data, mixture, *_: calls.append(mixture.n_components) or mixture)
+    monkeypatch.setattr(_search, "exchange", lambda data, mixture, *_: calls.append(mixture.n_components) or mixture)
     X = draw(random_centers(8, 4, 14), [0.4] * 4, [250] * 4, 24)
     mixture = fit_silently(MallowsMixture("auto", max_components=3, random_state=0), X)
     # One component more is so much better each time that only the last mixture needs one.

@@ -20,7 +20,8 @@ from skrank.kernels import (
 from skrank.manifold._stochastic_triplet import fit_triplets
 from skrank.metrics import pairwise_ranking_distances, procrustes_error
 from skrank.mixture import MallowsMixture
-from skrank.mixture._expectation_maximization import Mixture, expectation
+from skrank.mixture._em import expectation
+from skrank.mixture._model import Mixture
 from skrank.mixture._pair_signs import PairSigns
 from skrank.stats import mallows
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from skrank._rankings import densify, pair_signs
-from skrank.mixture._heavy_cells import heavy_hitters, heavy_prefixes, place_pairs, prefix_fraction
-from skrank.mixture._moment_weights import annihilators, moment_weights, prefix_moment_weights, ratio_of_moments
-from skrank.mixture._pair_tensor import (
+from skrank.mixture._liu_moitra._heavy_cells import heavy_hitters, heavy_prefixes, place_pairs, prefix_fraction
+from skrank.mixture._liu_moitra._pair_tensors import (
     log_prefix_probability,
     mixture_pair_tensor,
     pair_tensor,
@@ -17,8 +16,9 @@ from skrank.mixture._pair_tensor import (
     scan_pair_tensor,
     tensor_proposals,
 )
-from skrank.mixture._test_functions import pair_tensor_of
-from skrank.mixture._zagier import all_permutations
+from skrank.mixture._liu_moitra._test_functions import pair_tensor_of
+from skrank.mixture._liu_moitra._weights import annihilators, moment_weights, prefix_moment_weights, ratio_of_moments
+from skrank.mixture._liu_moitra._zagier import all_permutations
 from skrank.stats._kemeny import local_kemeny
 
 CENTERS = np.array([[0, 1, 2, 3, 4, 5], [1, 0, 3, 2, 5, 4], [5, 2, 0, 3, 1, 4]])

@@ -18,9 +18,9 @@ from skrank._rankings import aggregate, densify
 from skrank.datasets import make_mallows_mixture, make_rankings
 from skrank.exceptions import InsufficientDataWarning, SeparationWarning
 from skrank.mixture import MallowsMixture, SeparatedMallowsMixture
-from skrank.mixture._expectation_maximization import Mixture
-from skrank.mixture._flips import polish
+from skrank.mixture._model import Mixture
 from skrank.mixture._pair_signs import PairSigns
+from skrank.mixture._transpositions import polish
 
 
 def draw(centers, dispersions, weights, n_samples, seed):

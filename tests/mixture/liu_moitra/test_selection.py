@@ -7,11 +7,8 @@ from scipy.special import logsumexp
 
 from skrank._rankings import aggregate, densify
 from skrank.datasets import make_mallows_mixture
-from skrank.mixture._candidate_centers import candidate_centers
-from skrank.mixture._expectation_maximization import Mixture, log_densities
-from skrank.mixture._flips import polish
-from skrank.mixture._pair_signs import PairSigns
-from skrank.mixture._selection_of_atoms import (
+from skrank.mixture._liu_moitra._candidate_centers import candidate_centers
+from skrank.mixture._liu_moitra._selection import (
     DISPERSIONS,
     add_atom,
     best_atom,
@@ -20,6 +17,9 @@ from skrank.mixture._selection_of_atoms import (
     make_atoms,
     select_atoms,
 )
+from skrank.mixture._model import Mixture, log_densities
+from skrank.mixture._pair_signs import PairSigns
+from skrank.mixture._transpositions import polish
 
 
 def table(centers, dispersions, weights, n_samples, seed, top_k=None):
@@ -62,7 +62,7 @@ def test_pair_tensors_find_centers_that_no_cell_has_as_its_consensus(monkeypatch
     )
     found = {}
     for least in (40, np.inf):
-        monkeypatch.setattr("skrank.mixture._candidate_centers.LEAST_TENSOR_WEIGHT", least)
+        monkeypatch.setattr("skrank.mixture._liu_moitra._candidate_centers.LEAST_TENSOR_WEIGHT", least)
         hits = 0
         for seed in range(5):
             candidates = {

@@ -1,4 +1,4 @@
-"""The functional core: densities, EM, flips and description lengths against brute force."""
+"""The functional core: densities, EM, adjacent transpositions and description lengths against brute force."""
 
 import itertools
 from dataclasses import replace
@@ -8,19 +8,17 @@ import pytest
 
 from skrank._mallows import log_q_factorial, sample_mallows
 from skrank.metrics._components import center_distances
-from skrank.mixture._description import all_centers_length, description_length, ranked
-from skrank.mixture._expectation_maximization import (
+from skrank.mixture._em import em, evaluated, expectation, maximization, one_component
+from skrank.mixture._model import (
     Mixture,
-    em,
-    evaluated,
-    expectation,
+    all_centers_length,
+    description_length,
     log_densities,
-    maximization,
-    one_component,
     pseudo_log_likelihood,
+    ranked,
 )
-from skrank.mixture._flips import best_flip, flip_gains, polish, polish_large
 from skrank.mixture._pair_signs import PairSigns
+from skrank.mixture._transpositions import best_transposition, polish, polish_large, transposition_gains
 
 
 def _kendall(first, second):
@@ -137,24 +135,24 @@ def test_no_dispersion_is_hard_coded():
     assert many.dispersions[0] == pytest.approx(1e-7 / 5, rel=0.01)
 
 
-# ---------------------------------------------------------------- flips
+# ---------------------------------------------------------------- adjacent transpositions
 @pytest.mark.parametrize("tied", [False, True])
-def test_flip_gains_are_exact(tied):
+def test_transposition_gains_are_exact(tied):
     data, rng = _tied_table(5)
     if not tied:
         data = PairSigns(np.array([rng.permutation(7) for _ in range(200)], np.int8), data.weights)
-    # The second center is the first with two pairs exchanged: flips of a pair in both are possible.
+    # The second center is the first with two pairs exchanged: exchanges of a pair in both are possible.
     centers = np.array([np.arange(7), [1, 0, 2, 3, 5, 4, 6], rng.permutation(7)])
     mixture = evaluated(data, Mixture(centers, np.array([0.3, 0.6, 0.8]), np.array([0.3, 0.3, 0.4])))
-    gains, flips = flip_gains(data, mixture, expectation(data, mixture)[0])
-    assert len(flips) >= 3 * 6 + 2
-    for gain, (components, first, second) in zip(gains, flips, strict=True):
+    gains, moves = transposition_gains(data, mixture, expectation(data, mixture)[0])
+    assert len(moves) >= 3 * 6 + 2
+    for gain, (components, first, second) in zip(gains, moves, strict=True):
         after = centers.copy()
         for component in components:
             after[component, [first, second]] = centers[component, [second, first]]
         expected = evaluated(data, replace(mixture, centers=after)).log_likelihood - mixture.log_likelihood
         assert gain == pytest.approx(expected, abs=1e-7)
-    gain, after = best_flip(data, mixture)
+    gain, after = best_transposition(data, mixture)
     assert gain == gains.max()
     assert evaluated(data, after).log_likelihood == pytest.approx(mixture.log_likelihood + gain, abs=1e-7)
 

@@ -9,14 +9,14 @@ one of them orthogonal to each unwanted component, is therefore orthogonal to al
 - distinct dispersions (Lemmas 6, 8 and 10): any pair of neighbours tells two components apart, ``(phi, -1)/(1 + phi)``.
   `pair_probabilities`, `pair_annihilator`, `pair_test_function`.
 
-Tensors are stored flat, the last block varies fastest, as `_structures.block_orderings` numbers their cells.
+Tensors are stored flat, the last block varies fastest, as `_blocks_and_orders.block_orderings` numbers their cells.
 """
 
 from functools import reduce
 
 import numpy as np
 
-from skrank.mixture._structures import ordering_probabilities
+from skrank.mixture._liu_moitra._blocks_and_orders import ordering_probabilities
 
 
 # ---------------------------------------------------------------- distinct dispersions: pairs

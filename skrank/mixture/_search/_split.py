@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skrank.mixture._expectation_maximization import Mixture, expectation, maximization
+from skrank.mixture._em import expectation, maximization
+from skrank.mixture._model import Mixture
 
 
 class Direction(NamedTuple):

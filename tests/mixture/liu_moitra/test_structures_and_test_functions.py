@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from skrank._rankings import densify, pair_signs
-from skrank.mixture._moments import low_order_moments, mallows_low_order_moments
-from skrank.mixture._structures import (
+from skrank.mixture._liu_moitra._blocks_and_orders import (
     block_orderings,
     block_probability,
     block_tensor,
@@ -20,7 +19,8 @@ from skrank.mixture._structures import (
     satisfies_order_structure,
     satisfies_ordered_block_structure,
 )
-from skrank.mixture._test_functions import (
+from skrank.mixture._liu_moitra._moments import low_order_moments, mallows_low_order_moments
+from skrank.mixture._liu_moitra._test_functions import (
     block_test_function,
     isolating_blocks,
     isolating_vector,
@@ -30,7 +30,12 @@ from skrank.mixture._test_functions import (
     pair_test_function,
     tensor_product,
 )
-from skrank.mixture._zagier import all_permutations, log_kruskal_bound, log_zagier_determinant, mallows_matrix
+from skrank.mixture._liu_moitra._zagier import (
+    all_permutations,
+    log_kruskal_bound,
+    log_zagier_determinant,
+    mallows_matrix,
+)
 
 RNG = np.random.default_rng(20)
 CENTERS = [RNG.permutation(6) for _ in range(3)]

@@ -1,18 +1,18 @@
 """One component more, and the exchange of components: dropped and grown again until nothing gets shorter.
 
-A component that covers two is mended by neither EM nor a new component beside it: both leave its center between the
-two. So a mixture grows by peeling and by splitting, and the candidates are compared only after a polish, since a split
-that is right starts far below a new component that is wrong.
+Neither EM nor a new component beside it repairs a component that covers two: both leave its center between them. So a
+mixture grows by peeling and by splitting, and the candidates are compared only after a polish, since a split that is
+right starts far below a new component that is wrong.
 """
 
 import numpy as np
 from scipy.special import gammaln
 
-from skrank.mixture._description import preference_key, ranked
-from skrank.mixture._expectation_maximization import em
-from skrank.mixture._flips import polish
-from skrank.mixture._peel import additions
-from skrank.mixture._split import splits
+from skrank.mixture._em import em
+from skrank.mixture._model import preference_key, ranked
+from skrank.mixture._search._peel import additions
+from skrank.mixture._search._split import splits
+from skrank.mixture._transpositions import polish
 
 SHORTENED = 1e-3  # nats that an exchange must gain
 SETTLING = 5  # iterations of EM after a component is dropped

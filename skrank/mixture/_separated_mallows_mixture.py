@@ -1,7 +1,6 @@
 """Mixtures of Mallows models with distinct dispersions: heavy cells, pair tensors, selection, polish, exchange."""
 
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Literal
@@ -11,11 +10,12 @@ from sklearn.utils._param_validation import Interval
 
 from skrank._typing import RandomState
 from skrank.exceptions import SeparationWarning
-from skrank.mixture._base import BaseMallowsMixture
-from skrank.mixture._moment_weights import moment_weights
-from skrank.mixture._selection_of_atoms import separated_start
+from skrank.mixture._base import BaseMallowsMixture, with_shared_docs
+from skrank.mixture._liu_moitra import moment_weights
+from skrank.mixture._search import Separated
 
 
+@with_shared_docs
 class SeparatedMallowsMixture(BaseMallowsMixture):
     """Mixture of Mallows models whose dispersions differ.
 
@@ -26,73 +26,30 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
     If the dispersions differ, components can be told apart by any few neighbours, even where the centers are close or
     the same. The rankings that begin (or end) with the same few items, up to flips inside pairs, give a list of
     candidate centers: their consensus, and the centers that the tensor of their order bits reveals. Components are
-    selected from the candidates with a grid of dispersions by likelihood, then polished (EM and exact flips of
-    neighbours) and exchanged as in :class:`MallowsMixture`, of which this is the variant with a deterministic start.
+    selected from the candidates with a grid of dispersions by likelihood, then polished (EM and adjacent
+    transpositions) and exchanged as in :class:`MallowsMixture`, of which this is the variant with a deterministic start.
 
     Parameters
     ----------
-    n_components : int or "auto", default=1
-        Number of components. "auto" grows the mixture until `criterion` says stop.
+    {parameters}
     separation : float, default=0.05
-        Two fitted dispersions that are closer than this are warned of: there the reason for this estimator is gone.
-        It does not change the fit.
+        Two fitted dispersions that differ by less cause a warning: there the reason for this estimator is gone. It does
+        not change the fit.
     max_prefix : int, default=6
         Longest prefix and suffix, in items, whose rankings are looked at, in steps of two. A cell of a prefix of 2 m
         items can tell 2^m - 1 components apart and needs 40 rankings to try; longer prefixes are rarer.
-    max_components : int, default=10
-        The most that "auto" tries.
-    criterion : {"mdl", "split"}, default="mdl"
-        How "auto" decides. "mdl": grow while the description (`description_length_`) gets shorter. "split": grow
-        while a split-sample likelihood ratio rejects the smaller mixture; too many components then have a probability
-        of at most 5 %, but it takes more rankings to find them all.
     exchange : bool, default=True
         Whether components are dropped and grown again as long as the description gets shorter. Without it the fit is
         up to five times faster and draws nothing at random, and may stay in a local optimum.
-    min_weight : float, default=0.02
-        Components below it are taken for odd rankings. At least 10 rankings are always asked for.
-    max_iter : int, default=150
-        Iterations of EM at most.
-    tol : float, default=1e-7
-        EM stops when the mean penalised log-likelihood rises by less.
-    subsample : int, default=3000
-        Components are searched on at most so many rankings, drawn by weight; the last polish uses all.
-    random_state : int, RandomState instance or None, default=None
-        For the subsample and the exchange. An int gives the same mixture every time.
-    n_jobs : int or None, default=None
-        Bootstrap draws of `goodness_of_fit` in parallel, through joblib.
 
     Attributes
     ----------
-    weights_ : ndarray of shape (n_components,)
-        In decreasing order.
-    centers_ : ndarray of shape (n_components, n_items)
-        Rank vectors: the 0-based place of each item.
-    dispersions_ : ndarray of shape (n_components,)
-        phi in (0, 1]: 0 is no dispersion, 1 uniformly random rankings.
+    {attributes}
     moment_weights_ : ndarray of shape (n_components,)
         The mixing weights by Claim 6 of the paper: moments of test functions that annihilate all components but one,
         given the fitted centers and dispersions. A check on `weights_` that uses no likelihood, with an error up to
         six times larger; neither clipped to [0, 1] nor scaled to a sum of 1. NaN where the rankings have too few places
         without ties for ``n_components - 1`` pairs, or two components are the same.
-    n_components_ : int
-    lower_bound_ : float
-        Mean penalised log-likelihood, which EM never lowers: each component also sees half a pseudo-ranking at
-        distance 1 from its center.
-    description_length_ : float
-        Nats to describe the mixture and, by it, the rankings.
-    converged_ : bool
-        Whether the last EM converged.
-    n_iter_ : int
-        Iterations of the last EM.
-    path_ : list of MixtureFit
-        With "auto" the fits of each number of components, otherwise the final one; see :class:`MallowsMixture`.
-    n_samples_required_ : float
-        Number of full rankings from which all centers are determined with a risk of 5 %, if the mixture is right: the
-        largest of ``log((n_items - 1) / .05) / log((1 + phi) / (2 sqrt(phi))) / weight``.
-    n_features_in_ : int
-        Number of items.
-    feature_names_in_ : ndarray of shape (n_items,)
-        Only if X is a DataFrame whose columns are strings.
 
     Warns
     -----
@@ -149,39 +106,38 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
         self,
         n_components: int | Literal["auto"] = 1,
         *,
-        separation: float = 0.05,
-        max_prefix: int = 6,
         max_components: int = 10,
         criterion: Literal["mdl", "split"] = "mdl",
-        exchange: bool = True,
         min_weight: float = 0.02,
         max_iter: int = 150,
         tol: float = 1e-7,
         subsample: int = 3000,
         random_state: RandomState = None,
         n_jobs: int | None = None,
+        separation: float = 0.05,
+        max_prefix: int = 6,
+        exchange: bool = True,
     ) -> None:
-        self.n_components = n_components
+        super().__init__(
+            n_components=n_components,
+            max_components=max_components,
+            criterion=criterion,
+            min_weight=min_weight,
+            max_iter=max_iter,
+            tol=tol,
+            subsample=subsample,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
         self.separation = separation
         self.max_prefix = max_prefix
-        self.max_components = max_components
-        self.criterion = criterion
         self.exchange = exchange
-        self.min_weight = min_weight
-        self.max_iter = max_iter
-        self.tol = tol
-        self.subsample = subsample
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _search_options(self):
         return replace(super()._search_options(), with_exchange=self.exchange)
 
-    def _starts(self, data):
-        return [partial(separated_start, options=self._search_options(), max_prefix=self.max_prefix)]
-
-    def _fit_data(self, data, rng, options, progress):
-        return self._search(data, self._starts(data), rng, options, progress)
+    def _starts(self, n_items):
+        return [Separated(self.max_prefix)]
 
     def _set_mixture(self, data, mixture):
         super()._set_mixture(data, mixture)

@@ -8,27 +8,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skrank._mallows import dispersion_from_mean_distance, log_distance_distribution, mean_distance
 from skrank.exceptions import InsufficientDataWarning
+from skrank.mixture._model import rankings_for_center
 
-CENTER_RISK = 0.05
 NEARLY_UNIFORM = 0.98
 # Total Kullback-Leibler divergence, in nats, below which data do not tell two mixtures apart.
 TELLING_APART = 5.0
-
-
-def rankings_for_center(n_items, dispersion, risk=CENTER_RISK):
-    """Number of full rankings of one Mallows model after which its center is known, except for a risk.
-
-    A majority of m rankings reverses neighbours of the center with a probability of at most
-    ``(2 sqrt(phi) / (1 + phi))^m`` (Chernoff); n - 1 pairs of neighbours share the risk.
-    """
-    with np.errstate(divide="ignore"):
-        return np.log(max(n_items - 1, 1) / risk) / np.log((1 + dispersion) / (2 * np.sqrt(dispersion)))
-
-
-def n_samples_required(mixture):
-    """Number of rankings after which all centers are known: the largest of `rankings_for_center` over the weights."""
-    n_items = mixture.centers.shape[1]
-    return float(np.ceil(np.max(rankings_for_center(n_items, mixture.dispersions) / mixture.weights)))
 
 
 def concentric_divergence(n_items, weights, dispersions):

@@ -7,14 +7,14 @@ import pytest
 
 from skrank._mallows import sample_mallows
 from skrank._rankings import aggregate
-from skrank.mixture import _growth
-from skrank.mixture._description import description_length
-from skrank.mixture._expectation_maximization import Mixture, em, evaluated, expectation, one_component
-from skrank.mixture._flips import polish
-from skrank.mixture._growth import exchange, grow
+from skrank.mixture._em import em, evaluated, expectation, one_component
+from skrank.mixture._model import Mixture, description_length
 from skrank.mixture._pair_signs import PairSigns
-from skrank.mixture._peel import SearchOptions, additions
-from skrank.mixture._split import side, split_directions, splits
+from skrank.mixture._search import SearchOptions, _growth
+from skrank.mixture._search._growth import exchange, grow
+from skrank.mixture._search._peel import additions
+from skrank.mixture._search._split import side, split_directions, splits
+from skrank.mixture._transpositions import polish
 
 OPTIONS = SearchOptions()
 

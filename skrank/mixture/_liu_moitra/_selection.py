@@ -12,8 +12,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from skrank._rankings import row_blocks
-from skrank.mixture._candidate_centers import candidate_centers
-from skrank.mixture._expectation_maximization import Mixture, log_densities
+from skrank.mixture._model import Mixture, log_densities
 
 DISPERSIONS = (0.05, 0.15, 0.3, 0.45, 0.6, 0.7, 0.8, 0.9)
 # Weights at which a new component is tried. The derivative at weight zero would pick spikes: a center on one ranking
@@ -129,13 +128,3 @@ def select_atoms(data, atoms, n_components, min_weight):
     while mixture.n_components < n_components:
         mixture = add_atom(data, mixture, atoms, min_weight)
     return mixture
-
-
-def separated_start(data, n_components, rng=None, *, options, max_prefix):
-    """Theorem 1.4 up to the polish: candidate centers from heavy cells, then selection by likelihood.
-
-    It draws nothing at random; `rng` makes it a start like the others.
-    """
-    least_weight = options.least_weight(data)
-    centers = candidate_centers(data, n_components, max_prefix=max_prefix, min_weight=least_weight)
-    return select_atoms(data, make_atoms(data, centers), n_components, least_weight)

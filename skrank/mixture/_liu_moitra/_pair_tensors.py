@@ -20,8 +20,8 @@ import numpy as np
 
 from skrank._mallows import log_q_factorial
 from skrank._rankings import pair_indices, pair_signs
-from skrank.mixture._structures import block_orderings, pair_order_probability
-from skrank.mixture._test_functions import pair_tensor_of
+from skrank.mixture._liu_moitra._blocks_and_orders import block_orderings, pair_order_probability
+from skrank.mixture._liu_moitra._test_functions import pair_tensor_of
 
 SCANNED_DISPERSIONS = np.linspace(0.05, 0.95, 19)
 

@@ -1,95 +1,26 @@
-"""Expectation-maximisation of mixtures of Mallows models on a weighted table of distinct rankings.
+"""Expectation-maximization of mixtures of Mallows models on a weighted table of distinct rankings.
 
-A tied ranking R (a bucket order) has the probability that its full rankings have together,
-
-    P(R) = phi^d prod_b [m_b]!_phi / [n]!_phi,     d = pairs that R orders strictly against the center,
-
-so log densities are linear in the distance, plus a term of the pattern of bucket sizes. Each component also sees half a
-pseudo-ranking at distance 1 from its center: without it a component can collapse onto repeats of one ranking. EM hence
-climbs a penalised likelihood, `Mixture.lower_bound`, and never lowers it.
+It climbs the penalized likelihood `Mixture.lower_bound`, which contains the pseudo-rankings, and never lowers it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from skrank._mallows import DISPERSION_GRID, log_q_factorial, mean_distance, mean_distance_grid
+from skrank._mallows import DISPERSION_GRID, mean_distance, mean_distance_grid
 from skrank._rankings import ordering
+from skrank.mixture._model import (
+    PSEUDO_DISTANCE,
+    PSEUDO_RANKINGS,
+    Mixture,
+    log_density_terms,
+    pseudo_log_likelihood,
+)
 from skrank.mixture._pair_signs import BLOCK
 from skrank.stats._kemeny import local_kemeny
 
-PSEUDO_RANKINGS = 0.5
-PSEUDO_DISTANCE = 1.0
 # exp of it is still a normal float32: smaller numbers are slow to multiply.
 LEAST_LOG_RATIO = -80.0
-
-
-@dataclass(frozen=True)
-class Mixture:
-    """Parameters of a mixture: centers (positions, one row each), dispersions phi, weights; and how good they are.
-
-    `log_likelihood` and `lower_bound` (with the pseudo-rankings) are means over the rankings.
-    """
-
-    centers: np.ndarray
-    dispersions: np.ndarray
-    weights: np.ndarray
-    log_likelihood: float = -np.inf
-    lower_bound: float = -np.inf
-    n_iter: int = 0
-    converged: bool = False
-
-    @property
-    def n_components(self):
-        return len(self.weights)
-
-    def without(self, component):
-        """The mixture without one component, the others' weights scaled up."""
-        weights = np.delete(self.weights, component)
-        return Mixture(
-            np.delete(self.centers, component, axis=0), np.delete(self.dispersions, component), weights / weights.sum()
-        )
-
-    def plus(self, center, dispersion, weight):
-        """The mixture with one component more, the others' weights scaled down."""
-        return Mixture(
-            np.vstack([self.centers, center]),
-            np.append(self.dispersions, dispersion),
-            np.append(self.weights * (1 - weight), weight),
-        )
-
-    def sorted(self):
-        """Components by decreasing weight, ties by center."""
-        order = np.lexsort([*self.centers.T[::-1], -self.weights])
-        return replace(
-            self, centers=self.centers[order], dispersions=self.dispersions[order], weights=self.weights[order]
-        )
-
-
-# ---------------------------------------------------------------- densities
-def _log_density_terms(data, dispersions):
-    """Log densities: slope in the distance (M,), constant (M,), term of each bucket pattern (M, n_patterns)."""
-    nu = -np.log(dispersions)
-    table = log_q_factorial(data.n_items, nu)
-    by_pattern = table @ data.patterns.T if data.has_ties else None
-    return -nu, -table[:, -1], by_pattern
-
-
-def log_densities(data, centers, dispersions, distances=None):
-    """Log probability of each row under each component, (n_components, n_rows) float64."""
-    distances = data.distances(centers) if distances is None else distances
-    slope, constant, by_pattern = _log_density_terms(data, dispersions)
-    values = np.multiply(distances, slope[:, None])
-    values += constant[:, None]
-    if by_pattern is not None:
-        values += by_pattern[:, data.pattern]
-    return values
-
-
-def pseudo_log_likelihood(n_items, dispersions):
-    """What the pseudo-rankings add to the total log-likelihood."""
-    nu = -np.log(dispersions)
-    return -PSEUDO_RANKINGS * (PSEUDO_DISTANCE * nu + log_q_factorial(n_items, nu)[..., -1]).sum()
 
 
 def expectation(data, mixture, distances=None, with_log_density=False):
@@ -103,7 +34,7 @@ def expectation(data, mixture, distances=None, with_log_density=False):
     log_density : ndarray of shape (n_rows,), float64, or None
         Log density of the mixture, if asked for.
     """
-    slope, constant, by_pattern = _log_density_terms(data, mixture.dispersions)
+    slope, constant, by_pattern = log_density_terms(data, mixture.dispersions)
     with np.errstate(divide="ignore"):
         constant = constant + np.log(mixture.weights)
     distances = data.distances(mixture.centers) if distances is None else distances

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from skrank.mixture._description import description_length
-from skrank.mixture._expectation_maximization import em, evaluated
-from skrank.mixture._flips import polish
-from skrank.mixture._growth import exchange
-from skrank.mixture._peel import draw_counts
+from skrank.mixture._em import em, evaluated
+from skrank.mixture._model import description_length
+from skrank.mixture._search._growth import exchange
+from skrank.mixture._search._options import draw_counts
+from skrank.mixture._transpositions import polish
 
 SPLIT_LEVEL = 0.05
 

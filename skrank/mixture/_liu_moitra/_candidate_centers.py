@@ -8,8 +8,8 @@ smaller its dispersion. From each heavy cell come its consensus and the centers 
 import numpy as np
 
 from skrank._rankings import n_buckets
-from skrank.mixture._heavy_cells import heavy_hitters, heavy_prefixes
-from skrank.mixture._pair_tensor import tensor_proposals
+from skrank.mixture._liu_moitra._heavy_cells import heavy_hitters, heavy_prefixes
+from skrank.mixture._liu_moitra._pair_tensors import tensor_proposals
 from skrank.stats._kemeny import local_kemeny
 
 # A cell with fewer rankings than this tells little; the tensor of a cell needs more.

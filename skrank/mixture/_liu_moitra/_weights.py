@@ -17,9 +17,9 @@ import numpy as np
 
 from skrank._mallows import sample_mallows
 from skrank._rankings import row_blocks
-from skrank.mixture._heavy_cells import rows_with_prefix
-from skrank.mixture._pair_tensor import log_prefix_probability, pair_flips, pair_tensor
-from skrank.mixture._test_functions import pair_tensor_of, pair_test_function
+from skrank.mixture._liu_moitra._heavy_cells import rows_with_prefix
+from skrank.mixture._liu_moitra._pair_tensors import log_prefix_probability, pair_flips, pair_tensor
+from skrank.mixture._liu_moitra._test_functions import pair_tensor_of, pair_test_function
 
 
 # ---------------------------------------------------------------- one cell

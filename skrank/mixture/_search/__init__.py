@@ -1,0 +1,24 @@
+"""The search for components: where it starts, how it grows, exchanges and compares mixtures, and when it stops."""
+
+from skrank.mixture._search._criteria import n_effective_components
+from skrank.mixture._search._options import SearchOptions, subsample
+from skrank.mixture._search._peel import excess
+from skrank.mixture._search._search import Fit, MixtureFit, Search, n_steps_at_most
+from skrank.mixture._search._starts import Centers, KMeans, Peel, Random, Separated, Start
+
+__all__ = [
+    "Centers",
+    "Fit",
+    "KMeans",
+    "MixtureFit",
+    "Peel",
+    "Random",
+    "Search",
+    "SearchOptions",
+    "Separated",
+    "Start",
+    "excess",
+    "n_effective_components",
+    "n_steps_at_most",
+    "subsample",
+]

@@ -1,0 +1,213 @@
+"""The search by the plan of Theorem 1.1: starts, polish and exchange on a subsample, a last polish on all rankings."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+from sklearn.utils.parallel import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from skrank._callbacks import UNWATCHED
+from skrank.mixture._em import one_component
+from skrank.mixture._model import Mixture, description_length, preference_key, ranked
+from skrank.mixture._search._criteria import prefers_larger
+from skrank.mixture._search._growth import exchange
+from skrank.mixture._search._options import subsample
+from skrank.mixture._search._starts import improved
+from skrank.mixture._transpositions import polish_large
+
+
+class MixtureFit(NamedTuple):
+    """One entry of `path_`: the mixture of that many components, and how well it describes the rankings."""
+
+    n_components: int
+    weights: np.ndarray
+    centers: np.ndarray
+    dispersions: np.ndarray
+    log_likelihood: float
+    description_length: float
+
+
+class Fit(NamedTuple):
+    """A fitted mixture, and the path of mixtures with fewer components that led there."""
+
+    mixture: Mixture
+    path: list
+
+
+def path_entry(data, mixture):
+    """The mixture as an entry of the path."""
+    mixture = mixture.sorted()
+    return MixtureFit(
+        mixture.n_components,
+        mixture.weights,
+        mixture.centers,
+        mixture.dispersions,
+        mixture.log_likelihood,
+        description_length(data, mixture),
+    )
+
+
+class Search:
+    """A search for the components of a mixture.
+
+    Parameters
+    ----------
+    data : PairSigns
+        All rankings.
+    starts : list of Start
+        Each is run; the shortest description is kept, without polish the likeliest mixture.
+    options : SearchOptions
+    rng : numpy.random.Generator
+        Draws the subsample at once, then the seed of each run.
+    n_jobs : int, default=None
+        Runs in parallel.
+    task : Task, default=UNWATCHED
+        Hears of the progress and may stop the search (``skrank._callbacks``).
+
+    Attributes
+    ----------
+    rows : PairSigns
+        The data, or a draw of at most ``options.max_rows`` distinct rankings, on which components are searched.
+    """
+
+    def __init__(self, data, starts, options, rng, n_jobs=None, task=UNWATCHED):
+        self.data, self.starts, self.options, self.rng = data, starts, options, rng
+        self.n_jobs, self.task = n_jobs, task
+        self.rows = subsample(data, options.max_rows, rng)
+
+    # ------------------------------------------------------------ a given number of components
+    def fixed(self, n_components):
+        """The best mixture of `n_components`; plain EM (without polish) uses all rankings from the start."""
+        rows = self.rows if self.options.with_polish else self.data
+        mixture, path = self._best_run(rows, n_components)
+        mixture = self._on_all(mixture, rows)
+        self.task.step("polish")
+        return Fit(mixture, [*path, path_entry(self.data, mixture)])
+
+    def _best_run(self, rows, n_components):
+        seeds = self._seeds()
+        if len(self.starts) == 1:
+            return run(rows, self.starts[0], n_components, seeds[0], self.options, self.task)
+        runs = self._parallel(
+            (
+                delayed(run)(rows, start, n_components, seed, self.options)
+                for start, seed in zip(self.starts, seeds, strict=True)
+            ),
+            self.task,
+        )
+        mixtures = [one.mixture for one in runs]
+        if self.options.with_polish:
+            best = ranked(rows, mixtures, self.options.least_weight(rows))[0]
+        else:
+            best = max(mixtures, key=lambda mixture: mixture.lower_bound)
+        chosen = next(one for one in runs if one.mixture is best)
+        return Fit(best, chosen.path or next((one.path for one in runs if one.path), []))
+
+    # ------------------------------------------------------------ as many components as the criterion asks for
+    def auto(self, criterion, max_components):
+        """Grow the mixture for as long as the criterion asks for one component more.
+
+        Where one more shortens the description by far, the exchange of components can wait: it comes before any
+        decision that it could change, and last.
+        """
+        mixture, is_settled = one_component(self.rows), True
+        fitted = self._on_all(mixture)
+        path = [path_entry(self.data, fitted)]
+        while mixture.n_components < min(max_components, self.rows.n_rows) and not self.task.step("component"):
+            larger = self._larger(mixture)
+            is_clear = self._clearly_shorter(mixture, larger)
+            if not is_clear:
+                if not is_settled:
+                    before, is_settled = mixture, True
+                    mixture, fitted = self._settled(mixture, fitted, path)
+                    if mixture is not before:
+                        larger = self._larger(mixture)
+                larger = self._exchanged(larger)
+            larger_fitted = self._on_all(larger)
+            path.append(path_entry(self.data, larger_fitted))
+            if not self._accepts(criterion, mixture, fitted, larger, larger_fitted):
+                break
+            mixture, fitted, is_settled = larger, larger_fitted, not is_clear
+        if not is_settled:
+            mixture, fitted = self._settled(mixture, fitted, path)
+        return Fit(fitted, path)
+
+    def _accepts(self, criterion, mixture, fitted, larger, larger_fitted):
+        if criterion == "mdl":
+            return prefers_larger(self.data, fitted, larger_fitted, self.rng, self.options, criterion)
+        return prefers_larger(self.rows, mixture, larger, self.rng, self.options, criterion)
+
+    def _settled(self, mixture, fitted, path):
+        """The mixture after an exchange, on the searched rows and on all; its entry of the path is replaced."""
+        exchanged = self._exchanged(mixture)
+        on_all = fitted if exchanged is mixture else self._on_all(exchanged)
+        path[mixture.n_components - 1] = path_entry(self.data, on_all)
+        return exchanged, on_all
+
+    def _larger(self, mixture):
+        """A mixture of one component more, not exchanged: the best of all starts."""
+        tasks = (
+            delayed(run_larger)(self.rows, mixture, start, seed, self.options)
+            for start, seed in zip(self.starts, self._seeds(), strict=True)
+        )
+        return ranked(self.rows, self._parallel(tasks), self.options.least_weight(self.rows))[0]
+
+    def _clearly_shorter(self, mixture, larger):
+        """Whether the larger mixture shortens the description by more than the longest code of a center."""
+        least_weight = self.options.least_weight(self.rows)
+        heavy, negative_length = preference_key(self.rows, mixture, least_weight)
+        margin = gammaln(self.rows.n_items + 1)
+        return preference_key(self.rows, larger, least_weight) > (heavy, negative_length + margin)
+
+    # ------------------------------------------------------------ steps of both
+    def _seeds(self):
+        return self.rng.integers(2**63, size=len(self.starts))
+
+    def _parallel(self, tasks, progress=UNWATCHED):
+        results = []
+        for result in Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks):
+            results.append(result)
+            progress.step("start")
+        return results
+
+    def _exchanged(self, mixture):
+        options = replace(self.options, with_exchange=self.options.with_exchange and self.options.with_polish)
+        with threadpool_limits(1):
+            return exchange(self.rows, mixture, self.rng, options)
+
+    def _on_all(self, mixture, rows=None):
+        """The mixture polished on all rankings, if it was searched on some of them."""
+        if (self.rows if rows is None else rows) is self.data:
+            return mixture
+        with threadpool_limits(1):
+            return polish_large(self.data, mixture, self.options.max_iter, self.options.tol)
+
+
+def n_steps_at_most(starts, n_components, max_components):
+    """How often a search reports its progress, at most: an automatic one may stop growing before."""
+    if n_components == "auto":
+        return max_components - 1
+    if len(starts) > 1:
+        return len(starts) + 1
+    return starts[0].n_steps(n_components) + 2  # the exchange and the polish
+
+
+# ---------------------------------------------------------------- one run, in a worker
+def run(data, start, n_components, seed, options, task=UNWATCHED):
+    """One start, polished and exchanged, or plain EM: a `Fit` whose path has the start's mixtures on the way."""
+    rng = np.random.default_rng(seed)
+    with threadpool_limits(1):
+        *on_the_way, mixture = start.mixtures(data, n_components, rng, options, task)
+        path = [path_entry(data, smaller) for smaller in on_the_way]
+        mixture = improved(data, mixture, options)
+        if options.with_polish and not task.step("exchange"):
+            mixture = exchange(data, mixture, rng, options)
+    return Fit(mixture, path)
+
+
+def run_larger(data, mixture, start, seed, options):
+    """One start's mixture of one component more, not exchanged."""
+    with threadpool_limits(1):
+        return start.larger(data, mixture, np.random.default_rng(seed), options)
