@@ -4,6 +4,7 @@ It climbs the penalized likelihood `Mixture.lower_bound`, which contains the pse
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,7 @@ def expectation(data, mixture, distances=None, with_log_density=False):
         constant = constant + np.log(mixture.weights)
     distances = data.distances(mixture.centers) if distances is None else distances
     responsibilities = np.empty((mixture.n_components, data.n_rows), np.float32)
-    log_density = np.empty(data.n_rows) if with_log_density else None
+    log_density: Any = np.empty(data.n_rows) if with_log_density else None
     total = 0.0
     workspace = np.empty((mixture.n_components, min(BLOCK, data.n_rows)))
     for start in range(0, data.n_rows, BLOCK):

@@ -54,10 +54,10 @@ class MallowsMixture(BaseMallowsMixture):
     Everything is a function of the weighted table of distinct rankings: repeated rows equal `sample_weight`, and the
     order of rows does not matter.
 
-    Given adjacent transpositions and exchange, ``init="kmeans"`` does as well in equal time. Growing gives a path over the number of
-    components, a misfit statistic (`goodness_of_fit`) and an answer that does not hang on a restart count;
-    not an optimum that nothing else reaches. The maximum of the likelihood is not the
-    truth either: with few rankings (see `n_samples_required_`) other centers can be more likely than the true ones.
+    Given adjacent transpositions and the exchange of components, ``init="kmeans"`` does as well in equal time. Growing
+    gives a path over the number of components, a misfit statistic (`goodness_of_fit`) and an answer that is independent
+    of the number of restarts; not an optimum that nothing else reaches. The maximum of the likelihood is not the truth
+    either: with few rankings (see `n_samples_required_`) other centers can be more likely than the true ones.
 
     References
     ----------

@@ -149,7 +149,7 @@ def preference_key(data, mixture, min_weight):
 
 def ranked(data, mixtures, min_weight, tolerance=0.01):
     """Mixtures from the best to the worst, those within `tolerance` nats of a better one left out as its copies."""
-    distinct = []
+    distinct: list[Mixture] = []
     for mixture in sorted(mixtures, key=lambda m: preference_key(data, m, min_weight), reverse=True):
         gaps = [abs(mixture.log_likelihood - other.log_likelihood) * data.total_weight for other in distinct]
         if min(gaps, default=np.inf) > tolerance:

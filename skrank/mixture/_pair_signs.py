@@ -5,6 +5,8 @@ and a matrix product, a block of rows at a time. An E-step is distances and tabl
 weighted Kemeny problem: nothing else reads the rankings, and no float array of all rows and all pairs is ever made.
 """
 
+from typing import Any
+
 import numpy as np
 
 from skrank._rankings import aggregate, bucket_sizes, ordering, pair_indices, pair_signs
@@ -65,8 +67,9 @@ class PairSigns:
             untied[:, rows] = _pack(first != second, self._n_words)
         self.n_untied = np.bitwise_count(untied).sum(axis=0, dtype=np.intp)
         self.has_ties = bool((self.n_untied < self.n_pairs).any())
-        self._untied = untied if self.has_ties else None
-        self.patterns = self.pattern = None
+        self._untied: Any = untied if self.has_ties else None
+        self.patterns: Any = None
+        self.pattern: Any = None
         if self.has_ties:
             self.patterns, self.pattern = _bucket_patterns(ranks)
         else:

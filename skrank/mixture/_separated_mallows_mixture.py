@@ -27,7 +27,7 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
     the same. The rankings that begin (or end) with the same few items, up to flips inside pairs, give a list of
     candidate centers: their consensus, and the centers that the tensor of their order bits reveals. Components are
     selected from the candidates with a grid of dispersions by likelihood, then polished (EM and adjacent
-    transpositions) and exchanged as in :class:`MallowsMixture`, of which this is the variant with a deterministic start.
+    transpositions) and exchanged as in :class:`MallowsMixture`, of which this is the variant with a fixed start.
 
     Parameters
     ----------

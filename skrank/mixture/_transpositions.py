@@ -30,7 +30,8 @@ def transposition_gains(data, mixture, responsibilities):
         The two items change places in each of the components.
     """
     items = ordering(mixture.centers)
-    gains, moves = [], []
+    gains: list[np.ndarray] = []
+    moves: list[tuple] = []
     for component, ordered in enumerate(items):
         first, second = ordered[:-1], ordered[1:]
         gains.append(_gains(data, mixture, responsibilities, [component], first, second, [1]))

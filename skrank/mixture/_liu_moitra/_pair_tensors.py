@@ -160,7 +160,7 @@ def scan_pair_tensor(counts, sums, n_components, dispersions=SCANNED_DISPERSIONS
     atoms = pair_tensor_of(phi, pattern) * whiten
     atoms /= np.linalg.norm(atoms, axis=1, keepdims=True)
     closeness = ((atoms @ space) ** 2).sum(axis=1)
-    chosen = []
+    chosen: list[int] = []
     for atom in np.argsort(-closeness, kind="stable"):
         # Neighbours on the grid point to the same component.
         if all((pattern[atom] != pattern[c]).any() or abs(phi[atom] - phi[c]) > 0.12 for c in chosen):

@@ -108,13 +108,12 @@ def add_atom(data, mixture, atoms, min_weight):
     present = log_densities(data, mixture.centers, mixture.dispersions)
     log_density = logsumexp(present + np.log(mixture.weights)[:, None], axis=0)
     gains = finite_step_gains(atoms.log_densities, log_density, data.weights)
-    best = None
+    trials = []
     for atom in np.argsort(-gains, kind="stable")[:N_TRIES]:
         weights, log_density = concave_weights(np.vstack([present, atoms.log_densities[atom]]), data.weights)
         key = (bool(weights.min() >= min_weight), float(log_density @ data.weights))
-        if best is None or key > best[0]:
-            best = key, atom, weights
-    _, atom, weights = best
+        trials.append((key, atom, weights))
+    _, atom, weights = max(trials, key=lambda trial: trial[0])
     return Mixture(
         np.vstack([mixture.centers, atoms.centers[atom]]),
         np.append(mixture.dispersions, atoms.dispersions[atom]),

@@ -96,7 +96,7 @@ def isolating_blocks(centers, wanted):
         inverted = np.append(np.diff(other[order].astype(int)) < 0, False)
         if not (inverted & joined).any():
             joined[np.argmax(inverted)] = True
-    blocks = []
+    blocks: list[list[int]] = []
     for place in np.flatnonzero(joined):
         if place and joined[place - 1]:
             blocks[-1].append(int(order[place + 1]))

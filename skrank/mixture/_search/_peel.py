@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from skrank.mixture._em import em, expectation, maximization
-from skrank.mixture._model import center_lengths, log_densities, ranked
+from skrank.mixture._model import Mixture, center_lengths, log_densities, ranked
 from skrank.mixture._search._split import all_directions, side
 
 
@@ -81,10 +81,11 @@ def additions(data, mixture, rng, options, n_iter=10):
     """Distinct mixtures with one component more, after a short EM, the best first."""
     least_weight = options.least_weight(data)
     log_density = expectation(data, mixture, with_log_density=True)[2]
-    starts = candidates(data, mixture, rng, options)
-    centers, dispersions, weights, gains = peel(data, log_density, *starts, least_weight)
+    starts, spreads = candidates(data, mixture, rng, options)
+    centers, dispersions, weights, gains = peel(data, log_density, starts, spreads, least_weight)
     score = data.total_weight * gains - center_lengths(centers, mixture.centers)
-    seen, grown = set(), []
+    seen: set[tuple] = set()
+    grown: list[Mixture] = []
     for best in np.argsort(-score, kind="stable"):
         key = (centers[best].tobytes(), round(float(np.log(dispersions[best]))))
         if key not in seen and len(grown) < options.n_kept:
@@ -100,5 +101,6 @@ def excess(data, mixture, rng, options):
     A mixture that is component-wise right leaves nothing to gain (Corollary 5, Lemma 11).
     """
     log_density = expectation(data, mixture, with_log_density=True)[2]
-    gains = peel(data, log_density, *candidates(data, mixture, rng, options), options.least_weight(data))[3]
+    starts, spreads = candidates(data, mixture, rng, options)
+    gains = peel(data, log_density, starts, spreads, options.least_weight(data))[3]
     return max(float(data.total_weight * gains.max()), 0.0)
