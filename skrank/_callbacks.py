@@ -26,7 +26,18 @@ except ImportError:  # scikit-learn 1.6 to 1.8
         """In place of scikit-learn's: fits report to nobody."""
 
         def set_callbacks(self, *callbacks: Any) -> Any:
-            """Raise: there are no callbacks before scikit-learn 1.9."""
+            """Raise: there are no callbacks before scikit-learn 1.9.
+
+            Parameters
+            ----------
+            *callbacks : object
+                Ignored.
+
+            Returns
+            -------
+            self : object
+                Never.
+            """
             raise ImportError("Callbacks need scikit-learn 1.9 or newer: pip install --upgrade scikit-learn.")
 
         def _init_callback_context(self, *args: Any, **kwargs: Any) -> "_NoContext":

@@ -144,6 +144,8 @@ def check_weights(sample_weight, X):
                 f"sample_weight[{row}] is {weights[row]}: weights must be finite numbers, not negative. A ranking that "
                 "is not to count has the weight 0."
             )
+        if len(weights) and not weights.any():
+            raise ValueError("sample_weight is zero throughout: at least one weight must be non-zero.")
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     with np.errstate(over="ignore"):
         total = weights.sum()

@@ -1,5 +1,6 @@
 """Every estimator through what users do with estimators: pickle, clone, print, set_output, frames with item names."""
 
+import importlib.util
 import inspect
 import json
 import pickle
@@ -128,7 +129,14 @@ def test_it_is_shown_as_text_and_in_a_notebook(estimator, X):
         assert name in repr(one)
         assert "object at 0x" not in repr(one)
         assert name in one._repr_html_()
-    # Each parameter has its row, and once fitted each attribute.
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("sklearn.utils._repr_html") is None, reason="this scikit-learn shows names only"
+)
+@every_estimator
+def test_a_notebook_shows_each_parameter_and_once_fitted_each_attribute(estimator, X):
+    fitted = clone(estimator).fit(X)
     shown = fitted._repr_html_()
     assert all(parameter in shown for parameter in estimator.get_params(deep=False))
     assert all(attribute in shown for attribute in vars(fitted) if attribute.endswith("_"))

@@ -146,7 +146,7 @@ def test_labels_of_any_type(labels):
     np.testing.assert_allclose([scores[label] for label in labels], expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("frame", [pd.DataFrame, pytest.param(pl.DataFrame, marks=pytest.mark.polars_names)])
 def test_data_frames(baseball, frame):
     pairs, wins = baseball
     model = BradleyTerry().fit(frame({"winner": list(pairs[:, 0]), "loser": list(pairs[:, 1])}), sample_weight=wins)

@@ -95,7 +95,7 @@ def test_order_of_the_answers_changes_nothing_beyond_the_tolerance(answers, fitt
     assert procrustes_error(fitted.embedding_, other.embedding_) < 1e-5
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("frame", [pd.DataFrame, pytest.param(pl.DataFrame, marks=pytest.mark.polars_names)])
 def test_data_frames(answers, fitted, frame):
     columns = dict(zip(["anchor", "near", "far"], answers[0].T, strict=True))
     model = StochasticTripletEmbedding(random_state=0).fit(frame(columns))

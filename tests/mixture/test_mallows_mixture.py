@@ -382,13 +382,18 @@ def test_lemma_9_is_a_warning_not_a_claim():
 
 
 # ---------------------------------------------------------------- as part of scikit-learn
-def test_data_frames_pipelines_searches_and_backends(two_groups):
+@pytest.mark.parametrize("frame", [pd.DataFrame, pytest.param(pl.DataFrame, marks=pytest.mark.polars_names)])
+def test_data_frames(two_groups, frame):
     X, centers = two_groups
     names = [f"item {i}" for i in range(8)]
-    for frame in (pd.DataFrame(X, columns=names), pl.DataFrame(X, schema=names)):
-        mixture = fit_silently(MallowsMixture(2, random_state=0), frame)
-        assert list(mixture.feature_names_in_) == names
-        np.testing.assert_array_equal(mixture.centers_, centers)
+    mixture = fit_silently(MallowsMixture(2, random_state=0), frame(dict(zip(names, X.T, strict=True))))
+    assert list(mixture.feature_names_in_) == names
+    np.testing.assert_array_equal(mixture.centers_, centers)
+
+
+def test_searches_and_pickles(two_groups):
+    X, _ = two_groups
+    mixture = fit_silently(MallowsMixture(2, random_state=0), X)
     search = GridSearchCV(MallowsMixture(random_state=0), {"n_components": [1, 2]}, cv=3)
     assert fit_silently(search, X).best_params_ == {"n_components": 2}
     copy = pickle.loads(pickle.dumps(mixture))

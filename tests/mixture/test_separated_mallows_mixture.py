@@ -211,7 +211,17 @@ class Recorder:
 
 
 @pytest.mark.filterwarnings("ignore::skrank.exceptions.InsufficientDataWarning")
-def test_clone_pickle_frames_and_search():
+@pytest.mark.parametrize("frame", [pd.DataFrame, pytest.param(pl.DataFrame, marks=pytest.mark.polars_names)])
+def test_data_frames(frame):
+    X = draw(random_centers(6, 2, 20), (0.2, 0.7), np.array([0.5, 0.5]), 600, 21)
+    mixture = SeparatedMallowsMixture(2, separation=0.1, max_prefix=4, random_state=0)
+    fitted = clone(mixture).fit(frame(dict(zip("abcdef", X.T, strict=True))))
+    assert fitted.feature_names_in_.tolist() == list("abcdef")
+    assert np.array_equal(fitted.centers_, mixture.fit(X).centers_)
+
+
+@pytest.mark.filterwarnings("ignore::skrank.exceptions.InsufficientDataWarning")
+def test_clone_pickle_and_search():
     assert skrank.SeparatedMallowsMixture is SeparatedMallowsMixture
     X = draw(random_centers(6, 2, 20), (0.2, 0.7), np.array([0.5, 0.5]), 600, 21)
     mixture = SeparatedMallowsMixture(2, separation=0.1, max_prefix=4, random_state=0)
@@ -219,11 +229,6 @@ def test_clone_pickle_frames_and_search():
     mixture.fit(X)
     again = pickle.loads(pickle.dumps(mixture))
     assert np.array_equal(again.predict_proba(X), mixture.predict_proba(X))
-    names = list("abcdef")
-    for frame in (pd.DataFrame(X, columns=names), pl.DataFrame(X, schema=names)):
-        fitted = clone(mixture).fit(frame)
-        assert fitted.feature_names_in_.tolist() == names
-        assert np.array_equal(fitted.centers_, mixture.centers_)
     search = GridSearchCV(
         make_pipeline(FunctionTransformer(), SeparatedMallowsMixture(exchange=False, random_state=0)),
         {"separatedmallowsmixture__n_components": [1, 2]},
