@@ -1,4 +1,4 @@
-"""The Mallows model: q-factorials and distance tables, and sampling of full rankings.
+"""The Mallows model: q-factorials, distance tables, bucket orders, the moment equation, sampling of full rankings.
 
 Under dispersion phi = exp(-nu) a full ranking at Kendall distance d from the center has probability phi^d / [n]_phi!,
 where [n]_q! = prod_j (1 + q + ... + q^(j-1)). Everything here is in terms of nu >= 0: nu = 0 is uniform, nu = inf puts
@@ -10,7 +10,8 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import xlogy
 
-from skrank._rankings import MISSING, bucket_places
+from skrank._pair_words import are_full
+from skrank._rankings import MISSING, aggregate, bucket_places, bucket_sizes, row_blocks
 
 
 # ---------------------------------------------------------------- tables
@@ -72,14 +73,6 @@ def mean_distance_grid(n_items):
     return table
 
 
-def dispersion_from_mean_distance(n_items, distance):
-    """The dispersion phi in [0, 1] whose expected distance is the given one (the moment equation).
-
-    Distances at or above that of the uniform distribution, n (n - 1) / 4, give 1.
-    """
-    return np.interp(distance, mean_distance_grid(n_items)[:, n_items], DISPERSION_GRID)
-
-
 @lru_cache(maxsize=64)
 def log_mahonian(n_items):
     """Log of the number of permutations of n_items with d inversions, d = 0, ..., n (n - 1) / 2, read-only."""
@@ -101,6 +94,115 @@ def log_distance_distribution(n_items, dispersion):
     with np.errstate(divide="ignore"):
         log_normalizer = log_q_factorial(n_items, -np.log(dispersion))[-1]
     return log_counts + xlogy(np.arange(len(log_counts)), dispersion) - log_normalizer
+
+
+# ---------------------------------------------------------------- bucket orders
+# A full ranking drawn from the model is consistent with a bucket order R (ties, no missing items) with probability
+#
+#     P(R) = phi^d prod_b [m_b]_phi! / [n]_phi!,    d = pairs that R orders strictly and against the center,
+#
+# since the order inside the buckets is independent of everything else. So all but d depends on the numbers of buckets
+# of each size alone: the pattern of R.
+def bucket_patterns(ranks):
+    """Distinct patterns of bucket sizes of densified rankings without missing items.
+
+    Returns
+    -------
+    patterns : ndarray of shape (n_patterns, n_items + 1)
+        ``patterns[p, m]`` buckets of m items; the first column is 0.
+    pattern : ndarray of shape (n_samples,)
+        The pattern of each ranking.
+    """
+    n_samples, n_items = ranks.shape
+    if n_samples and are_full(ranks):
+        patterns = np.zeros((1, n_items + 1), np.intp)
+        patterns[0, 1] = n_items
+        return patterns, np.zeros(n_samples, np.intp)
+    sizes = np.empty(ranks.shape, ranks.dtype)
+    for rows in row_blocks(n_samples, 24 * n_items, max_rows=1 << 13):
+        # Sizes less one fit the type of the ranks, and aggregate takes -1.
+        sizes[rows] = np.sort(bucket_sizes(ranks[rows]), axis=1) - 1
+    distinct, _, pattern = aggregate(sizes)
+    patterns = np.stack([(distinct == size - 1).sum(axis=1) for size in range(n_items + 1)], axis=1)
+    patterns[:, 0] = 0
+    return patterns, pattern
+
+
+def log_pattern_probabilities(patterns, nu):
+    """Log probability of a bucket order of each pattern at distance 0 from the center, nu.shape + (n_patterns,)."""
+    table = log_q_factorial(patterns.shape[1] - 1, nu)
+    return table @ patterns.T - table[..., -1:]
+
+
+def expected_distance_coefficients(patterns, shares):
+    """What the mean distances of 0, ..., n items are multiplied by in the expected distance of bucket orders.
+
+    A bucket order is as far from the center as a full ranking, less what is inside its buckets: E_n - sum_b E_(m_b).
+
+    Parameters
+    ----------
+    patterns : ndarray of shape (n_patterns, n_items + 1)
+    shares : ndarray of shape (..., n_patterns)
+        The proportion of each pattern.
+
+    Returns
+    -------
+    coefficients : ndarray of shape (..., n_items + 1)
+    """
+    coefficients = -np.asarray(shares, float) @ patterns
+    coefficients[..., -1] += 1
+    return coefficients
+
+
+def dispersion_from_mean_distance(n_items, distances, coefficients=None, *, n_steps=1):
+    """The dispersions phi in [0, 1] whose expected distances are the given ones: the moment equation.
+
+    For one pattern of bucket sizes rankings form an exponential family in their distance from the center, so this is
+    the maximum of the likelihood in phi. The root is interpolated in a table, then corrected by secant steps.
+
+    Parameters
+    ----------
+    n_items : int
+    distances : float or ndarray of shape (n_equations,)
+        Mean distances. At or above that of the uniform distribution the root is 1.
+    coefficients : ndarray of shape (n_equations, n_items + 1) or (1, n_items + 1), default=None
+        As `expected_distance_coefficients`; None means full rankings.
+    n_steps : int, default=1
+        Secant steps: after one the error is below 1e-6, after six that of rounding.
+
+    Returns
+    -------
+    dispersions : ndarray of the shape of `distances`
+    """
+    target = np.atleast_1d(np.asarray(distances, float))
+    grid = mean_distance_grid(n_items)
+    if coefficients is None:
+        coefficients = np.zeros((1, n_items + 1))
+        coefficients[:, -1] = 1
+        table = grid[:, -1][None]
+        upper = np.searchsorted(table[0], target)
+    else:
+        table = coefficients @ grid.T
+        upper = (table < target[:, None]).sum(axis=1)
+    beyond = target >= table[:, -1]
+    upper = np.clip(upper, 1, len(DISPERSION_GRID) - 1)
+    row = np.arange(len(target)) if len(table) > 1 else 0
+    bounds = DISPERSION_GRID[upper - 1], DISPERSION_GRID[upper]
+    points, excesses = bounds, (table[row, upper - 1] - target, table[row, upper] - target)
+    for _ in range(n_steps):
+        phi = _secant_step(points, excesses, bounds)
+        with np.errstate(divide="ignore"):
+            excess = (mean_distance(n_items, -np.log(phi)) * coefficients).sum(axis=1) - target
+        points, excesses = (points[1], phi), (excesses[1], excess)
+    phi = np.where(beyond, 1.0, _secant_step(points, excesses, bounds))
+    return phi[0] if np.ndim(distances) == 0 else phi
+
+
+def _secant_step(points, excesses, bounds):
+    rise = excesses[1] - excesses[0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        step = np.where(rise == 0, 0.0, excesses[1] * (points[1] - points[0]) / rise)
+    return np.clip(points[1] - step, *bounds)
 
 
 # ---------------------------------------------------------------- sampling from the model

@@ -7,9 +7,12 @@ import pytest
 from scipy.stats import chisquare
 
 from skrank._mallows import (
+    bucket_patterns,
     dispersion_from_mean_distance,
+    expected_distance_coefficients,
     log_distance_distribution,
     log_mahonian,
+    log_pattern_probabilities,
     log_q_factorial,
     mean_distance,
     mirror,
@@ -53,8 +56,44 @@ def test_moment_equation_inverts_the_mean_distance():
     phi = np.array([0.0, 0.01, 0.3, 0.5, 0.9, 0.99, 1.0])
     with np.errstate(divide="ignore"):
         distances = mean_distance(20, -np.log(phi))[:, 20]
-    assert dispersion_from_mean_distance(20, distances) == pytest.approx(phi, abs=2e-5)
+    assert dispersion_from_mean_distance(20, distances) == pytest.approx(phi, abs=1e-6)
+    assert dispersion_from_mean_distance(20, distances, n_steps=6) == pytest.approx(phi, abs=1e-12)
     assert dispersion_from_mean_distance(20, 200.0) == 1.0
+    assert dispersion_from_mean_distance(20, 0.0) == 0.0
+
+
+@pytest.mark.parametrize("n_items", [2, 5, 40, 300])
+def test_moment_equation_of_bucket_orders_is_solved_to_rounding(n_items):
+    rng = np.random.default_rng(n_items)
+    ranks = densify(rng.integers(0, 3, (30, n_items)).astype(float))
+    patterns, pattern = bucket_patterns(ranks)
+    shares = rng.dirichlet(np.ones(len(patterns)), size=50)
+    coefficients = expected_distance_coefficients(patterns, shares)
+    phi = np.concatenate([np.geomspace(1e-5, 0.5, 25), 1 - np.geomspace(1e-5, 0.4, 25)])
+    distances = (mean_distance(n_items, -np.log(phi)) * coefficients).sum(axis=1)
+    solved = dispersion_from_mean_distance(n_items, distances, coefficients, n_steps=6)
+    assert solved == pytest.approx(phi, rel=1e-9)
+    assert dispersion_from_mean_distance(n_items, distances, coefficients) == pytest.approx(phi, rel=1e-5)
+
+
+def test_patterns_count_the_buckets_of_each_size():
+    ranks = densify(np.array([[0.0, 0, 1, 2], [5, 1, 1, 0], [0, 0, 0, 0], [3, 2, 1, 0]]))
+    patterns, pattern = bucket_patterns(ranks)
+    expected = [[0, 2, 1, 0, 0], [0, 2, 1, 0, 0], [0, 0, 0, 0, 1], [0, 4, 0, 0, 0]]
+    np.testing.assert_array_equal(patterns[pattern], expected)
+    assert len(patterns) == 3
+
+
+@pytest.mark.parametrize("nu", [0.0, 0.3, 2.0, np.inf])
+def test_pattern_probabilities_are_sums_over_consistent_rankings(nu):
+    ranks = densify(np.array([[0.0, 0, 1, 1, 1], [0, 1, 2, 2, 3], [0, 0, 0, 0, 0]]))
+    full = all_rankings(5)
+    weights = np.exp(-nu * inversions(full)) if nu < np.inf else (inversions(full) == 0).astype(float)
+    patterns, pattern = bucket_patterns(ranks)
+    probabilities = np.exp(log_pattern_probabilities(patterns, nu)[pattern])
+    for ranking, probability in zip(ranks, probabilities, strict=True):
+        consistent = [(np.diff(ranking[np.argsort(one)].astype(int)) >= 0).all() for one in full]
+        assert probability == pytest.approx(weights[consistent].sum() / weights.sum(), rel=1e-12)
 
 
 @pytest.mark.parametrize("n_items", [1, 2, 3, 4, 6])

@@ -81,7 +81,7 @@ def _purity_sum(children, labels):
             weighted += count * other * (count + other)
             large[label] = count + other
         total += weighted / size
-        counts[left] = counts[right] = None
+        counts[left] = counts[right] = {}
         counts.append(large)
         sizes.append(size)
     return total

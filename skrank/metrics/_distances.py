@@ -156,7 +156,7 @@ def check_metric(metric, p=2):
                 "skrank.kernels.PartialRankingKernel(kernel=..., output='distance').fit_transform(X)."
             )
         raise ValueError(f"metric={metric!r} is unknown. The distances between rankings are {', '.join(METRICS)}.")
-    if metric == "lp" and not (isinstance(p, Real) and 1 <= p < np.inf):
+    if metric == "lp" and not (isinstance(p, Real) and 1 <= float(p) < np.inf):
         raise ValueError(f"p of metric 'lp' must be a finite number of at least 1, got {p!r}.")
 
 

@@ -13,7 +13,7 @@ from skrank._typing import ArrayLike, Floats, Integers, RandomState
 from skrank.exceptions import InsufficientDataWarning
 from skrank.stats._consensus import kemeny_consensus
 from skrank.stats._mallows_likelihood import check_missing, conditional_positions, fit_dispersion, log_probabilities
-from skrank.stats._total_variation import total_variation
+from skrank.stats._total_variation import TotalVariationResult, total_variation
 
 
 class mallows:
@@ -107,7 +107,11 @@ class mallows:
         return f"mallows(center={np.array2string(self.center, separator=', ', threshold=20)}, phi={self.phi:.4g})"
 
     def rvs(
-        self, size: int | None = None, random_state: RandomState = None, *, given: ArrayLike | None = None
+        self,
+        size: int | tuple[int, ...] | None = None,
+        random_state: RandomState = None,
+        *,
+        given: ArrayLike | None = None,
     ) -> Integers:
         """Draw full rankings, by repeated insertion.
 
@@ -219,7 +223,9 @@ class mallows:
         """
         return 0.0 if self.phi == 0 else self.log_partition() + self.nu * self.mean_distance()
 
-    def total_variation(self, other: "mallows", *, n_samples: int = 10_000, random_state: RandomState = None) -> float:
+    def total_variation(
+        self, other: "mallows", *, n_draws: int = 10_000, random_state: RandomState = None
+    ) -> TotalVariationResult:
         """Total variation distance to another Mallows distribution over the same items.
 
         Exact for equal centers of at most 300 items, and for different ones of at most 9. Otherwise an unbiased
@@ -229,16 +235,16 @@ class mallows:
         ----------
         other : mallows
             The other distribution.
-        n_samples : int, default=10000
+        n_draws : int, default=10000
             Number of rankings drawn where the distance cannot be summed; the standard error is at most
-            0.5 / sqrt(n_samples).
+            0.5 / sqrt(n_draws).
         random_state : int, RandomState instance, Generator or None, default=None
             Source of randomness of these draws.
 
         Returns
         -------
         result : TotalVariationResult
-            With attributes `value`, `standard_error`, `is_exact`, `n_samples` and the method
+            With attributes `value`, `standard_error`, `is_exact`, `n_draws` and the method
             ``confidence_interval(confidence_level=0.95)``, which bounds the distance at any number of draws.
 
         Examples
@@ -252,10 +258,10 @@ class mallows:
             raise TypeError(f"other must be a mallows distribution, got {type(other).__name__}.")
         if other.n_items != self.n_items:
             raise ValueError(f"other ranks {other.n_items} items, this distribution {self.n_items}.")
-        if not isinstance(n_samples, Integral) or n_samples < 2:
-            raise ValueError(f"n_samples must be an integer of at least 2, got {n_samples!r}.")
+        if not isinstance(n_draws, Integral) or n_draws < 2:
+            raise ValueError(f"n_draws must be an integer of at least 2, got {n_draws!r}.")
         centers, nus = (self.center, other.center), (self.nu, other.nu)
-        return total_variation(centers, nus, int(n_samples), as_generator(random_state))
+        return total_variation(centers, nus, int(n_draws), as_generator(random_state))
 
     @classmethod
     def fit(
@@ -320,6 +326,6 @@ def _as_shape(size):
     if size is None:
         return ()
     shape = tuple(size) if isinstance(size, (tuple, list)) else (size,)
-    if not all(isinstance(length, Integral) and length >= 0 for length in shape):
+    if not all(isinstance(length, Integral) and int(length) >= 0 for length in shape):
         raise ValueError(f"size must be None, a non-negative integer or a tuple of them, got {size!r}.")
     return shape

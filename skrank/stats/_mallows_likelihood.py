@@ -1,18 +1,21 @@
 """Likelihood of partial rankings under one Mallows model, and its maximum in the dispersion.
 
-The probability that a full ranking drawn from the model is consistent with a bucket order R of bucket sizes m_b is
-
-    P(R) = phi^d prod_b [m_b]_phi! / [n]_phi!,    d = pairs that R orders strictly and against the center,
-
-because the order inside the buckets is independent of everything else. As in ``skrank._mallows``, nu = -log(phi).
+Bucket orders have the closed form of ``skrank._mallows``; rankings with missing items are summed exactly
+(``_mallows_missing``). As everywhere, nu = -log(phi).
 """
 
 import numpy as np
-from scipy.optimize import brentq
 
-from skrank._mallows import log_q_factorial, mean_distance
+from skrank._mallows import (
+    bucket_patterns,
+    dispersion_from_mean_distance,
+    expected_distance_coefficients,
+    log_pattern_probabilities,
+    log_q_factorial,
+    mean_distance,
+)
 from skrank._pair_words import disagreements
-from skrank._rankings import MISSING, aggregate, bucket_sizes, densify, row_blocks
+from skrank._rankings import MISSING, aggregate, densify
 from skrank.stats._mallows_missing import MAX_STATES, completions, draw, log_weight, n_states
 
 
@@ -35,12 +38,12 @@ def log_probabilities(ranks, center, nu):
 
 
 def _log_probabilities_exhaustive(ranks, center, nu):
-    log_factorials = log_q_factorial(len(center), nu)
+    if not len(ranks):
+        return np.empty(0)
     counts = disagreements(ranks, center)
-    result = np.zeros(len(ranks))
-    result[counts > 0] = -nu * counts[counts > 0]
-    for rows in row_blocks(len(ranks), 24 * len(center), max_rows=1 << 13):
-        result[rows] += log_factorials[bucket_sizes(ranks[rows])].sum(axis=1) - log_factorials[-1]
+    patterns, pattern = bucket_patterns(ranks)
+    result = log_pattern_probabilities(patterns, nu)[pattern]
+    result[counts > 0] -= nu * counts[counts > 0]
     return result
 
 
@@ -83,28 +86,11 @@ def all_rankings(n_items):
 
 
 def fit_dispersion(ranks, weights, center):
-    """Maximum likelihood dispersion of bucket orders with a given center, in [0, 1]; None if no pair is ordered.
-
-    For one pattern of bucket sizes the bucket orders form an exponential family in the number of disagreements, so the
-    mean of these equals its expectation, E_n - sum_b E_(m_b), which increases with phi; E_m is the mean distance of m
-    items.
-    """
-    n_items = len(center)
+    """Maximum likelihood dispersion of bucket orders with a given center, in [0, 1]; None if no pair is ordered."""
     shares = weights / weights.sum()
+    patterns, pattern = bucket_patterns(ranks)
+    coefficients = expected_distance_coefficients(patterns, np.bincount(pattern, shares, len(patterns)))
+    if coefficients @ mean_distance(len(center), 0.0) <= 1e-12:
+        return None
     mean = shares @ disagreements(ranks, center)
-    sizes = np.zeros(n_items + 1)
-    sizes[n_items] = 1.0
-    for rows in row_blocks(len(ranks), 24 * n_items, max_rows=1 << 13):
-        size = bucket_sizes(ranks[rows])
-        sizes -= np.bincount(size.ravel(), np.repeat(shares[rows], n_items), minlength=n_items + 1)
-
-    def excess(phi):
-        with np.errstate(divide="ignore"):
-            return sizes @ mean_distance(n_items, -np.log(phi)) - mean
-
-    largest = excess(1.0)
-    if mean == 0:
-        return 0.0 if largest > 1e-12 else None
-    if largest <= 0:
-        return 1.0
-    return float(brentq(excess, 0.0, 1.0, xtol=1e-15))
+    return float(dispersion_from_mean_distance(len(center), [mean], coefficients[None], n_steps=6)[0])

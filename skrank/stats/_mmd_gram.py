@@ -5,6 +5,8 @@ sampled kernel is biased exactly there, because equal rankings share their sampl
 differs there as well. So equal rankings are grouped, and their value is computed as that between two strangers.
 """
 
+from typing import cast
+
 import numpy as np
 from sklearn import clone
 from sklearn.gaussian_process.kernels import Exponentiation, Kernel, Product, Sum
@@ -116,7 +118,7 @@ def stranger_values(kernel, ranks):
             method=kernel.method,
             n_draws=kernel.n_draws,
             prior=kernel.prior,
-            random_state=int(kernel.random_state) ^ INDEPENDENT_SEED,
+            random_state=int(cast(int, kernel.random_state)) ^ INDEPENDENT_SEED,
         )
         return _between_samples(kernel.kernel, kernel._samples(ranks), stranger._samples(ranks))
     if isinstance(kernel, RankingKernel):

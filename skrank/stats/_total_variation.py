@@ -24,14 +24,14 @@ class TotalVariationResult:
         Standard error of the estimate; 0 if `is_exact`.
     is_exact : bool
         Whether all rankings have been summed.
-    n_samples : int
+    n_draws : int
         Number of rankings drawn; 0 if `is_exact`.
     """
 
     value: float
     standard_error: float = 0.0
     is_exact: bool = True
-    n_samples: int = 0
+    n_draws: int = 0
 
     def confidence_interval(self, confidence_level=0.95):
         """Interval that holds the distance with at least this probability, at every number of draws.
@@ -46,11 +46,11 @@ class TotalVariationResult:
         if self.is_exact:
             return self.value, self.value
         log_term = np.log(4 / (1 - confidence_level))
-        half_width = self.standard_error * np.sqrt(2 * log_term) + 7 * log_term / (3 * (self.n_samples - 1))
+        half_width = self.standard_error * np.sqrt(2 * log_term) + 7 * log_term / (3 * (self.n_draws - 1))
         return max(self.value - half_width, 0.0), min(self.value + half_width, 1.0)
 
 
-def total_variation(centers, nus, n_samples, rng):
+def total_variation(centers, nus, n_draws, rng):
     """Total variation distance between the Mallows models of two centers and two nu."""
     if np.array_equal(*centers) and len(centers[0]) <= MAX_SAME_CENTER_ITEMS:
         return TotalVariationResult(_same_center(len(centers[0]), nus))
@@ -58,7 +58,7 @@ def total_variation(centers, nus, n_samples, rng):
         ranks = all_rankings(len(centers[0]))
         first, second = (np.exp(log_probabilities(ranks, *model)) for model in zip(centers, nus, strict=True))
         return TotalVariationResult(float(np.abs(first - second).sum() / 2))
-    return _sampled(centers, nus, n_samples, rng)
+    return _sampled(centers, nus, n_draws, rng)
 
 
 def _same_center(n_items, nus):
@@ -67,16 +67,16 @@ def _same_center(n_items, nus):
     return float(np.abs(first - second).sum() / 2)
 
 
-def _sampled(centers, nus, n_samples, rng):
+def _sampled(centers, nus, n_draws, rng):
     # TV = E |p - q| / (p + q) over the even mixture of p and q, half of the draws from each: each term is in [0, 1].
-    n_samples = max(n_samples, 2)
-    half = n_samples // 2
+    n_draws = max(n_draws, 2)
+    half = n_draws // 2
     terms = []
-    for drawn, n_draws in ((0, half), (1, n_samples - half)):
-        for rows in row_blocks(n_draws, 64 * len(centers[0]), max_rows=1 << 14):
+    for drawn, size in ((0, half), (1, n_draws - half)):
+        for rows in row_blocks(size, 64 * len(centers[0]), max_rows=1 << 14):
             center = np.broadcast_to(centers[drawn], (rows.stop - rows.start, len(centers[0])))
             ranks = sample_mallows(center, nus[drawn], rng)
             first, second = (log_probabilities(ranks, *model) for model in zip(centers, nus, strict=True))
             terms.append(np.tanh(np.abs(first - second) / 2))
     terms = np.concatenate(terms)
-    return TotalVariationResult(float(terms.mean()), float(terms.std(ddof=1) / np.sqrt(n_samples)), False, n_samples)
+    return TotalVariationResult(float(terms.mean()), float(terms.std(ddof=1) / np.sqrt(n_draws)), False, n_draws)

@@ -199,7 +199,7 @@ def test_sampled_total_variation_covers_the_exact_one():
     swapped[[3, 4]] = [4, 3]
     first, second = mallows(np.arange(n_items), phi), mallows(swapped, phi)
     exact = (1 - phi) / (1 + phi)
-    results = [first.total_variation(second, n_samples=400, random_state=seed) for seed in range(200)]
+    results = [first.total_variation(second, n_draws=400, random_state=seed) for seed in range(200)]
     assert not any(result.is_exact for result in results)
     assert all(low <= exact <= high for low, high in (result.confidence_interval(0.999) for result in results))
     values = np.array([result.value for result in results])
@@ -210,7 +210,7 @@ def test_sampled_total_variation_covers_the_exact_one():
 def test_sampled_total_variation_is_unbiased_and_knows_its_error():
     n_items = 10
     first, second = mallows(np.arange(n_items), 0.9), mallows(np.arange(n_items)[::-1], 0.9)
-    results = [first.total_variation(second, n_samples=200, random_state=seed) for seed in range(300)]
+    results = [first.total_variation(second, n_draws=200, random_state=seed) for seed in range(300)]
     values = np.array([result.value for result in results])
     # Reversal maps the one distribution onto the other, so only the sign of d - P/2 matters.
     distribution = np.exp(log_distance_distribution(n_items, 0.9))
@@ -325,7 +325,7 @@ def test_bad_input():
         model.total_variation(mallows([0, 1], 0.5))
 
 
-@pytest.mark.parametrize("n_samples", [1, 0, 2.5, "many"])
-def test_total_variation_needs_draws(n_samples):
-    with pytest.raises(ValueError, match="n_samples must be an integer of at least 2"):
-        mallows([0, 1], 0.5).total_variation(mallows([1, 0], 0.5), n_samples=n_samples)
+@pytest.mark.parametrize("n_draws", [1, 0, 2.5, "many"])
+def test_total_variation_needs_draws(n_draws):
+    with pytest.raises(ValueError, match="n_draws must be an integer of at least 2"):
+        mallows([0, 1], 0.5).total_variation(mallows([1, 0], 0.5), n_draws=n_draws)
