@@ -16,8 +16,8 @@ import numpy as np
 from helpers import seconds_of
 
 from skrank.manifold import EuclideanOracle, LandmarkOrdinalEmbedding, StochasticTripletEmbedding
-from skrank.manifold._circulant import CHUNK, draw_shifts, sum_tanh
-from skrank.manifold._landmark_fit import random_triplets
+from skrank.manifold._designs import BLOCK_SIZE, draw_shifts, sum_tanh
+from skrank.manifold._refinement import random_triplets
 from skrank.metrics import procrustes_error
 
 
@@ -62,10 +62,10 @@ def ste_trace(triplets, X, init, stop=0.0, first=2, last=256):
 
 def floor_pass(a, b, repeats):
     """One subtract, one tanh and two adds for each number, over and over, in slices that stay in cache."""
-    z, total, other = np.empty(min(CHUNK, len(a)), np.float32), np.zeros_like(a), np.zeros_like(a)
+    z, total, other = np.empty(min(BLOCK_SIZE, len(a)), np.float32), np.zeros_like(a), np.zeros_like(a)
     for _ in range(repeats):
-        for start in range(0, len(a), CHUNK):
-            part = slice(start, start + CHUNK)
+        for start in range(0, len(a), BLOCK_SIZE):
+            part = slice(start, start + BLOCK_SIZE)
             z_part = z[: len(a[part])]
             np.subtract(a[part], b[part], out=z_part)
             np.tanh(z_part, out=z_part)

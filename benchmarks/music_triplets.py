@@ -43,7 +43,7 @@ def methods(n_components, n_items, n_init):
     """Functions from triplets to an embedding."""
 
     def ours(alpha):
-        model = StochasticTripletEmbedding(n_components, n_samples=n_items, alpha=alpha, max_iter=1000, random_state=0)
+        model = StochasticTripletEmbedding(n_components, n_items=n_items, alpha=alpha, max_iter=1000, random_state=0)
         return lambda triplets: model.fit(triplets).embedding_
 
     def peer(model):

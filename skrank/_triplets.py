@@ -11,7 +11,7 @@ LEAST_SPARSE, LARGEST_GAPS = 10**4, 100
 MOST_ITEMS = 3 * 10**9  # the square is a 64-bit integer
 
 
-def check_triplets(triplets, responses=None, *, n_samples=None):
+def check_triplets(triplets, responses=None, *, n_items=None):
     """Triplet answers in any of cblearn's list formats, as rows (i, j, k): j is nearer to i than k is.
 
     The formats differ in `responses`:
@@ -26,7 +26,7 @@ def check_triplets(triplets, responses=None, *, n_samples=None):
         Indices (i, j, k) of three different items.
     responses : array-like of shape (n_triplets,), default=None
         The answers; see above.
-    n_samples : int, default=None
+    n_items : int, default=None
         Number of items, which the indices must stay below.
 
     Returns
@@ -53,7 +53,7 @@ def check_triplets(triplets, responses=None, *, n_samples=None):
            [1, 2, 0]])
     """
     refuse_masked(triplets, "triplets")
-    triplets = _check_indices(triplets, n_samples)
+    triplets = _check_indices(triplets, n_items)
     if responses is None:
         return triplets
     refuse_masked(responses, "responses")
@@ -87,12 +87,12 @@ def count_items(triplets):
     if n_items > LEAST_SPARSE and n_items > min(LARGEST_GAPS * len(triplets), MOST_ITEMS):
         raise ValueError(
             f"triplets holds the index {n_items - 1}, but only {len(np.unique(triplets))} different ones: number the "
-            "items from 0, as numpy.unique(triplets, return_inverse=True) does, or give n_samples."
+            "items from 0, as numpy.unique(triplets, return_inverse=True) does, or give n_items."
         )
     return n_items
 
 
-def _check_indices(triplets, n_samples):
+def _check_indices(triplets, n_items):
     triplets = check_array(triplets, dtype="numeric", ensure_min_samples=0, input_name="triplets")
     if triplets.shape[1] != 3:
         raise ValueError(
@@ -107,9 +107,9 @@ def _check_indices(triplets, n_samples):
         _refuse_rows((triplets > 2**53).any(axis=1), triplets, "triplets must hold indices below 2**53")
     triplets = triplets.astype(np.int64, copy=False)
     _refuse_rows((triplets < 0).any(axis=1), triplets, "triplets must hold indices from 0")
-    if n_samples is not None:
-        too_large = (triplets >= n_samples).any(axis=1)
-        _refuse_rows(too_large, triplets, f"triplets must hold indices below the number of items, {n_samples}")
+    if n_items is not None:
+        too_large = (triplets >= n_items).any(axis=1)
+        _refuse_rows(too_large, triplets, f"triplets must hold indices below the number of items, {n_items}")
     i, j, k = triplets.T
     repeated = (i == j) | (i == k) | (j == k)
     _refuse_rows(repeated, triplets, "the three items of a triplet must differ; drop such rows")

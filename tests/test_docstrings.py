@@ -76,9 +76,11 @@ def test_codes_exist():
 
 @pytest.mark.parametrize("path", PUBLIC)
 def test_public_name(path):
-    assert _shortfalls(path, CHECKED) == []
     package, name = path.split(".")[1:]
-    documentation = get_doc_object(getattr(importlib.import_module(f"skrank.{package}"), name))
+    public = getattr(importlib.import_module(f"skrank.{package}"), name)
+    # a protocol's constructor, of any arguments, is typing's
+    assert _shortfalls(path, CHECKED - {"PR01"} if getattr(public, "_is_protocol", False) else CHECKED) == []
+    documentation = get_doc_object(public)
     assert any(line.lstrip().startswith(">>>") for line in documentation["Examples"]), "no example"
 
 

@@ -47,7 +47,7 @@ def test_small_indices_do_not_overflow():
 )
 def test_bad_input_names_the_row_and_the_value(triplets, responses, message):
     with pytest.raises(ValueError, match=message):
-        check_triplets(triplets, responses, n_samples=5)
+        check_triplets(triplets, responses, n_items=5)
 
 
 def test_masked_arrays_are_refused():

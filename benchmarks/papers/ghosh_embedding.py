@@ -66,7 +66,7 @@ def ste_rows(X, triplets, goal_seconds, goal):
         for seconds, error, max_iter in ste_trace(triplets, X, init, goal):
             row(f"STE, {init} start", seconds, error, remark(seconds, error, max_iter))
     prefix = triplets[: len(triplets) // 20]
-    warm = StochasticTripletEmbedding(X.shape[1], n_samples=len(X), init="random", random_state=0)
+    warm = StochasticTripletEmbedding(X.shape[1], n_items=len(X), init="random", random_state=0)
     before = seconds_of(warm.fit, prefix)
     row("STE on a prefix of 5 %", before, procrustes_error(X, warm.embedding_))
     for seconds, error, max_iter in ste_trace(triplets, X, warm.embedding_, goal):

@@ -29,7 +29,7 @@ class Record(NamedTuple):
 
 def generated_record():
     """Answers generated from points in the plane."""
-    triplets, points = make_triplets(n_samples=100, n_triplets=10_000, noise="logistic", random_state=0)
+    triplets, points = make_triplets(n_items=100, n_triplets=10_000, noise="logistic", random_state=0)
     title = "Generated answers: 100 points of a normal distribution in the plane, logistic noise"
     return Record(triplets, [str(item) for item in range(100)], title, points)
 

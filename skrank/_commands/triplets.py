@@ -163,7 +163,7 @@ def _describe(record, model):
 def _model(record, n_components, arguments):
     return StochasticTripletEmbedding(
         n_components,
-        n_samples=len(record.items),
+        n_items=len(record.items),
         alpha=arguments.alpha,
         max_iter=1000,
         random_state=arguments.seed,

@@ -14,7 +14,7 @@ from skrank._typing import ArrayLike, Floats, Integers, RandomState, validate_pa
 
 @validate_params(
     {
-        "n_samples": [Interval(Integral, 3, None, closed="left")],
+        "n_items": [Interval(Integral, 3, None, closed="left")],
         "n_triplets": [Interval(Integral, 1, None, closed="left")],
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "coordinates": ["array-like", None],
@@ -26,7 +26,7 @@ from skrank._typing import ArrayLike, Floats, Integers, RandomState, validate_pa
     prefer_skip_nested_validation=True,
 )
 def make_triplets(
-    n_samples: int = 100,
+    n_items: int = 100,
     n_triplets: int = 10_000,
     *,
     n_components: int = 2,
@@ -42,13 +42,13 @@ def make_triplets(
 
     Parameters
     ----------
-    n_samples : int, default=100
+    n_items : int, default=100
         Number of points; ignored where `coordinates` are given.
     n_triplets : int, default=10000
         Number of answers.
     n_components : int, default=2
         Number of dimensions; ignored where `coordinates` are given.
-    coordinates : array-like of shape (n_samples, n_components), default=None
+    coordinates : array-like of shape (n_items, n_components), default=None
         The points. None draws them from a standard normal distribution.
     noise : {None, "logistic", "flip"}, default=None
         None: the nearer item is always answered. "logistic": "j" is answered with probability
@@ -66,14 +66,14 @@ StochasticTripletEmbedding`. "flip": the answer is wrong with probability `flip_
     -------
     triplets : ndarray of shape (n_triplets, 3)
         Rows (i, j, k): j was answered to be nearer to i than k.
-    coordinates : ndarray of shape (n_samples, n_components)
+    coordinates : ndarray of shape (n_items, n_components)
         The points.
 
     Examples
     --------
     >>> from skrank.datasets import make_triplets
     >>> from skrank.metrics import triplet_accuracy
-    >>> triplets, X = make_triplets(n_samples=50, n_triplets=1000, random_state=0)
+    >>> triplets, X = make_triplets(n_items=50, n_triplets=1000, random_state=0)
     >>> triplets.shape, X.shape
     ((1000, 3), (50, 2))
     >>> triplet_accuracy(X, triplets)
@@ -81,7 +81,7 @@ StochasticTripletEmbedding`. "flip": the answer is wrong with probability `flip_
     """
     random_state = as_random_state(random_state)
     if coordinates is None:
-        X = random_state.standard_normal((n_samples, n_components))
+        X = random_state.standard_normal((n_items, n_components))
     else:
         X = check_array(coordinates, dtype=float, ensure_min_samples=3, input_name="coordinates")
     triplets = _three_different(len(X), n_triplets, random_state)
@@ -103,11 +103,11 @@ StochasticTripletEmbedding`. "flip": the answer is wrong with probability `flip_
     return triplets, X
 
 
-def _three_different(n_samples, n_triplets, random_state):
+def _three_different(n_items, n_triplets, random_state):
     """Uniform triplets of different indices: each is drawn from those left, then moved past the smaller ones taken."""
-    i = random_state.randint(n_samples, size=n_triplets)
-    j = random_state.randint(n_samples - 1, size=n_triplets)
-    k = random_state.randint(n_samples - 2, size=n_triplets)
+    i = random_state.randint(n_items, size=n_triplets)
+    j = random_state.randint(n_items - 1, size=n_triplets)
+    k = random_state.randint(n_items - 2, size=n_triplets)
     j += j >= i
     k += k >= np.minimum(i, j)
     k += k >= np.maximum(i, j)

@@ -51,7 +51,7 @@ class OrdinalEmbeddingDisplay:
     >>> from skrank.datasets import make_triplets
     >>> from skrank.inspection import OrdinalEmbeddingDisplay
     >>> from skrank.manifold import StochasticTripletEmbedding
-    >>> triplets, _ = make_triplets(n_samples=20, n_triplets=3000, noise="logistic", random_state=0)
+    >>> triplets, _ = make_triplets(n_items=20, n_triplets=3000, noise="logistic", random_state=0)
     >>> model = StochasticTripletEmbedding(random_state=0).fit(triplets)
     >>> display = OrdinalEmbeddingDisplay.from_estimator(model)
     >>> display.embedding.shape

@@ -1,15 +1,20 @@
-"""Ordinal embedding: coordinates from triplet comparisons."""
+"""Ordinal embedding: coordinates from triplet queries and their responses."""
 
-from skrank.manifold._landmark import LandmarkOrdinalEmbedding
-from skrank.manifold._oracles import CachingOracle, CountingOracle, EuclideanOracle
+from skrank.manifold._euclidean_oracle import EuclideanOracle
+from skrank.manifold._landmark_ordinal_embedding import LandmarkOrdinalEmbedding
+from skrank.manifold._oracle import BindableOracle, BlockOracle, Oracle
 from skrank.manifold._stochastic_triplet import StochasticTripletEmbedding
-from skrank.manifold._triplets import TripletOracle
+from skrank.manifold._triplet_oracle import TripletOracle
+from skrank.manifold._wrapping_oracles import CachingOracle, CountingOracle
 
 __all__ = [
+    "BindableOracle",
+    "BlockOracle",
     "CachingOracle",
     "CountingOracle",
     "EuclideanOracle",
     "LandmarkOrdinalEmbedding",
+    "Oracle",
     "StochasticTripletEmbedding",
     "TripletOracle",
 ]

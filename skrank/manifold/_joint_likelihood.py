@@ -7,9 +7,11 @@ landmarks and the items wait for each other.
 """
 
 from collections import deque
+from typing import Any
 
 import numpy as np
 
+from skrank._callbacks import UNWATCHED
 from skrank.manifold._mean_field_bradley_terry import mean_field_curvature
 
 _LEAST_CURVATURE = np.float32(1e-3)
@@ -88,7 +90,7 @@ def _relative_variance(points, blocks):
     return variance / max(spread, np.finfo(float).tiny)
 
 
-def maximize_joint_likelihood(points, landmarks, gradients, max_iter=30, memory=3, rtol=0.01, track=None):
+def maximize_joint_likelihood(points, landmarks, gradients, max_iter=30, memory=3, rtol=0.01, task=UNWATCHED):
     """Coordinates that maximise the likelihood of all answers.
 
     Parameters
@@ -105,8 +107,8 @@ def maximize_joint_likelihood(points, landmarks, gradients, max_iter=30, memory=
         Number of former steps that Anderson mixing combines.
     rtol : float, default=0.01
         Stop when an iteration lowers chi-squared by less than this share.
-    track : callable, default=None
-        Wraps the iterable of iterations, for progress.
+    task : Task
+        Is told of each iteration.
 
     Returns
     -------
@@ -119,9 +121,10 @@ def maximize_joint_likelihood(points, landmarks, gradients, max_iter=30, memory=
     points = np.ascontiguousarray(points, np.float32)
     mixing = _AndersonMixing(memory)
     history = []
-    for iteration in (track or iter)(range(max_iter)):
+    for iteration in range(max_iter):
         chi2, right, blocks = _accumulate(points, landmarks, gradients(points))
         history.append(chi2)
+        task.step()
         blocks = _with_ridge(blocks)
         step = np.array(_solve_blocks(blocks, right))
         length = np.sqrt(np.einsum("an,an->n", step, step))
@@ -170,14 +173,14 @@ def _accumulate(points, landmarks, gradients):
 def _solve_blocks(A, right):
     """Many small positive definite systems at once by Cholesky; `A[a][b]` (b <= a) and `right[a]` are arrays."""
     d = len(right)
-    L = [[None] * d for _ in range(d)]
+    L: list[list[Any]] = [[None] * d for _ in range(d)]
     for a in range(d):
         for b in range(a + 1):
             value = A[a][b]
             for k in range(b):
                 value = value - L[a][k] * L[b][k]
             L[a][b] = np.sqrt(np.maximum(value, np.float32(1e-12))) if a == b else value / L[b][b]
-    x = [None] * d
+    x: list[Any] = [None] * d
     for a in range(d):
         value = right[a]
         for k in range(a):
@@ -196,7 +199,8 @@ class _AndersonMixing:
 
     def __init__(self, memory):
         self.memory = memory
-        self.point_changes, self.step_changes = deque(maxlen=memory), deque(maxlen=memory)
+        self.point_changes: deque[Any] = deque(maxlen=memory)
+        self.step_changes: deque[Any] = deque(maxlen=memory)
         self.last = None
 
     def advance(self, point, step, weights):

@@ -206,3 +206,38 @@ def farthest_points(X, n_points, random_state):
         chosen.append(int(nearest.argmax()))
         np.minimum(nearest, squared_distances(chosen[-1]), out=nearest)
     return np.array(chosen)
+
+
+def principal_axes(X):
+    """The cloud X, centred and rotated to its principal axes, with deterministic signs."""
+    X = X - X.mean(axis=0)
+    u, s, vt = np.linalg.svd(X, full_matrices=False)
+    u, _ = svd_flip(u, vt)
+    turned = np.zeros_like(X)
+    turned[:, : len(s)] = u * s
+    return turned
+
+
+def place_items(scores, landmarks, n_components):
+    """Second step: coordinates of all items from their scores for each landmark.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_items, n_landmarks)
+        Squared distances up to a shift of each column.
+    landmarks : ndarray of shape (n_landmarks,)
+        Indices of the landmarks among the items.
+    n_components : int
+        Dimension of the embedding.
+
+    Returns
+    -------
+    points : ndarray of shape (n_items, n_components)
+    geometry : LandmarkGeometry
+    """
+    W = scores[landmarks].astype(float)
+    np.fill_diagonal(W, 0.0)
+    geometry = landmark_geometry(W, n_components)
+    points = geometry.place(scores)
+    points[landmarks] = geometry.points
+    return points, geometry

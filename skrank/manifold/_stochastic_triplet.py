@@ -10,16 +10,16 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skrank._callbacks import CallbackSupportMixin
+from skrank._callbacks import CallbackSupportMixin, fit_task
 from skrank._fitting import all_or_nothing, warn_caller
 from skrank._random import as_random_state
 from skrank._rankings import refuse_masked
 from skrank._triplets import check_triplets, count_items
 from skrank._typing import ArrayLike, Floats, RandomState, _fit_context
 from skrank.exceptions import InsufficientDataWarning
+from skrank.manifold._landmark_geometry import principal_axes
 from skrank.manifold._triplet_loss import TripletLoss
 from skrank.metrics import triplet_accuracy
 
@@ -40,10 +40,10 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
     ----------
     n_components : int, default=2
         Number of dimensions of the embedding.
-    n_samples : int, default=None
+    n_items : int, default=None
         Number of items. None: the rows of `init` if that is an array, or else the largest index in the triplets plus
         one. Give it where the last items may be missing from some answers, as in cross-validation.
-    init : {"spectral", "random"} or array-like of shape (n_samples, n_components), default="spectral"
+    init : {"spectral", "random"} or array-like of shape (n_items, n_components), default="spectral"
         Where to start. "spectral" needs a fraction of the iterations of "random" and avoids its poor local optima. An
         array is a warm start: a former `embedding_`, or another method's coordinates at about the right scale.
     alpha : float, default=0.0
@@ -60,7 +60,7 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
 
     Attributes
     ----------
-    embedding_ : ndarray of shape (n_samples, n_components)
+    embedding_ : ndarray of shape (n_items, n_components)
         Coordinates: centred, on their principal axes, longest first, with the signs that make the largest absolute
         coordinate of each axis positive. An item that no triplet contains stays where it started, which says nothing.
     loss_ : float
@@ -86,7 +86,7 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
     >>> from skrank.datasets import make_triplets
     >>> from skrank.manifold import StochasticTripletEmbedding
     >>> from skrank.metrics import procrustes_error
-    >>> triplets, X = make_triplets(n_samples=30, n_triplets=9000, noise="logistic", random_state=0)
+    >>> triplets, X = make_triplets(n_items=30, n_triplets=9000, noise="logistic", random_state=0)
     >>> model = StochasticTripletEmbedding(random_state=0).fit(triplets)
     >>> model.embedding_.shape
     (30, 2)
@@ -96,7 +96,7 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
 
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "n_samples": [Interval(Integral, 3, None, closed="left"), None],
+        "n_items": [Interval(Integral, 3, None, closed="left"), None],
         "init": [StrOptions({"spectral", "random"}), "array-like"],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
@@ -108,7 +108,7 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
         self,
         n_components: int = 2,
         *,
-        n_samples: int | None = None,
+        n_items: int | None = None,
         init: str | ArrayLike = "spectral",
         alpha: float = 0.0,
         max_iter: int = 300,
@@ -116,7 +116,7 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
-        self.n_samples = n_samples
+        self.n_items = n_items
         self.init = init
         self.alpha = alpha
         self.max_iter = max_iter
@@ -155,37 +155,29 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
             If `max_iter` is reached.
         """
         init = self.init if isinstance(self.init, str) else check_array(self.init, dtype=float, input_name="init")
-        n_samples = self.n_samples
-        if n_samples is None and not isinstance(init, str):
-            n_samples = len(init)
+        n_items = self.n_items
+        if n_items is None and not isinstance(init, str):
+            n_items = len(init)
         refuse_masked(X, "X")
-        triplets = check_triplets(validate_data(self, X, dtype="numeric"), y, n_samples=n_samples)
-        n_samples = count_items(triplets) if n_samples is None else n_samples
-        if not isinstance(init, str) and init.shape != (n_samples, self.n_components):
-            raise ValueError(f"init must have the shape {(n_samples, self.n_components)}, got {init.shape}.")
+        triplets = check_triplets(validate_data(self, X, dtype="numeric"), y, n_items=n_items)
+        n_items = count_items(triplets) if n_items is None else n_items
+        if not isinstance(init, str) and init.shape != (n_items, self.n_components):
+            raise ValueError(f"init must have the shape {(n_items, self.n_components)}, got {init.shape}.")
 
-        context = self._init_callback_context(max_subtasks=self.max_iter)
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-
-        def after_iteration(n_iter, loss):
-            iteration = context.subcontext(task_name="iteration")
-            iteration.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            return iteration.call_on_fit_task_end(estimator=self, X=X, y=y)
-
-        self.embedding_, info = fit_triplets(
-            triplets,
-            n_samples,
-            self.n_components,
-            init=init,
-            alpha=self.alpha,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            random_state=self.random_state,
-            callback=after_iteration,
-        )
+        with fit_task(self, X, y, n_stages=self.max_iter) as task:
+            self.embedding_, info = fit_triplets(
+                triplets,
+                n_items,
+                self.n_components,
+                init=init,
+                alpha=self.alpha,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                random_state=self.random_state,
+                callback=lambda n_iter, loss: task.step("iteration"),
+            )
         self.loss_, self.n_iter_ = info["loss"], info["n_iter"]
         _warn_about(info, len(triplets), self.embedding_.size, self.max_iter)
-        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
         return self
 
     def fit_transform(self, X: ArrayLike, y: Any = None) -> Floats:
@@ -200,7 +192,7 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_components)
+        ndarray of shape (n_items, n_components)
             The coordinates of the items, `embedding_`.
         """
         return self.fit(X, y).embedding_
@@ -250,7 +242,7 @@ def _warn_about(info, n_triplets, n_coordinates, max_iter):
 
 def fit_triplets(
     triplets,
-    n_samples,
+    n_items,
     n_components,
     *,
     init="spectral",
@@ -266,9 +258,9 @@ def fit_triplets(
     ----------
     triplets : ndarray of shape (n_triplets, 3)
         Rows (i, j, k): j is nearer to i than k is; valid indices, which is not checked here.
-    n_samples, n_components : int
+    n_items, n_components : int
         Shape of the embedding.
-    init : {"spectral", "random"} or ndarray of shape (n_samples, n_components), default="spectral"
+    init : {"spectral", "random"} or ndarray of shape (n_items, n_components), default="spectral"
         Where to start.
     alpha : float, default=0.0
         Strength of the regularisation.
@@ -283,7 +275,7 @@ def fit_triplets(
 
     Returns
     -------
-    embedding : ndarray of shape (n_samples, n_components)
+    embedding : ndarray of shape (n_items, n_components)
         Centred, on its principal axes, with the signs that make each axis' largest coordinate positive.
     info : dict
         `loss` (at the end, a sum over the triplets), `n_iter`, `n_evaluations` (of loss and gradient), `step` (the
@@ -291,11 +283,9 @@ def fit_triplets(
         item occurs in).
     """
     random_state = as_random_state(random_state)
-    loss = TripletLoss(triplets, n_samples, alpha, np.float64 if len(triplets) < _PRECISE_BELOW else np.float32)
+    loss = TripletLoss(triplets, n_items, alpha, np.float64 if len(triplets) < _PRECISE_BELOW else np.float32)
     if isinstance(init, str):
-        start = {"spectral": _spectral_start, "random": _random_start}[init](
-            loss, n_samples, n_components, random_state
-        )
+        start = {"spectral": _spectral_start, "random": _random_start}[init](loss, n_items, n_components, random_state)
     else:
         start = np.array(init, float)
         size = np.ptp(start, axis=0).max()
@@ -310,21 +300,11 @@ def fit_triplets(
     return principal_axes(X), {**info, "n_answers": loss.n_answers}
 
 
-def principal_axes(X):
-    """The cloud X, centred and rotated to its principal axes, with deterministic signs."""
-    X = X - X.mean(axis=0)
-    u, s, vt = np.linalg.svd(X, full_matrices=False)
-    u, _ = svd_flip(u, vt)
-    turned = np.zeros_like(X)
-    turned[:, : len(s)] = u * s
-    return turned
+def _random_start(loss, n_items, n_components, random_state):
+    return random_state.standard_normal((n_items, n_components)) / np.sqrt(n_components)
 
 
-def _random_start(loss, n_samples, n_components, random_state):
-    return random_state.standard_normal((n_samples, n_components)) / np.sqrt(n_components)
-
-
-def _spectral_start(loss, n_samples, n_components, random_state):
+def _spectral_start(loss, n_items, n_components, random_state):
     """Classical scaling of the signed counts, which at X = 0 are a linearised estimate of the squared distances.
 
     The leading eigenvectors of the doubly centred matrix. Its degree term is left out: with few answers an item its
@@ -332,28 +312,28 @@ def _spectral_start(loss, n_samples, n_components, random_state):
     """
 
     def centred_product(v):
-        v = v.reshape(n_samples, -1)
+        v = v.reshape(n_items, -1)
         v = loss.signed_counts(v - v.mean(axis=0))
         return v - v.mean(axis=0)
 
-    n_vectors = min(n_components, n_samples - 1)
-    if n_samples <= max(64, 3 * n_components):
-        values, vectors = np.linalg.eigh(centred_product(np.eye(n_samples)).astype(float))
+    n_vectors = min(n_components, n_items - 1)
+    if n_items <= max(64, 3 * n_components):
+        values, vectors = np.linalg.eigh(centred_product(np.eye(n_items)).astype(float))
     else:
-        operator = LinearOperator((n_samples, n_samples), matvec=centred_product, matmat=centred_product, dtype=float)
+        operator = LinearOperator((n_items, n_items), matvec=centred_product, matmat=centred_product, dtype=float)
         try:
             # a Krylov space now and then misses one of several close eigenvalues: one more than needed finds it
-            v0 = random_state.standard_normal(n_samples)
+            v0 = random_state.standard_normal(n_items)
             values, vectors = eigsh(operator, n_vectors + 1, which="LA", tol=1e-2, v0=v0)
         except ArpackNoConvergence:
-            return _random_start(loss, n_samples, n_components, random_state)
+            return _random_start(loss, n_items, n_components, random_state)
     values, vectors = values[-n_vectors:], vectors[:, -n_vectors:]
     # an axis of length zero would be a saddle of the loss: keep a tenth of the longest
     lengths = np.sqrt(np.maximum(values, 1e-2 * max(values.max(), 1e-12)))
-    start = np.zeros((n_samples, n_components))
+    start = np.zeros((n_items, n_components))
     start[:, :n_vectors] = vectors * lengths
     start /= np.sqrt((start**2).sum(axis=1).mean())
-    step = max(1, len(loss) // (20 * n_samples))
+    step = max(1, len(loss) // (20 * n_items))
     scale = minimize_scalar(
         lambda log_scale: loss.value(np.exp(log_scale) * start, step),
         bounds=(np.log(0.1), np.log(10)),
@@ -369,7 +349,7 @@ def _minimize(loss, start, max_iter, tol, callback):
     LL' are the blocks of curvature at the start. A gradient in such coordinates is a step in standard errors. The
     constant c is chosen for the first step of L-BFGS-B, whose length is one.
     """
-    n_samples, n_components = start.shape
+    n_items, n_components = start.shape
     blocks = loss.curvature_blocks(start)
     trace = np.einsum("naa->n", blocks)
     floor = 1e-3 * trace + 1e-3 * trace.mean()
@@ -385,7 +365,7 @@ def _minimize(loss, start, max_iter, tol, callback):
     state["stopped"] = False
     if state["step"] <= tol or length == 0 or max_iter == 0:
         return start, {**state, "converged": state["step"] <= tol}
-    evaluated = {"u": np.zeros(start.size), "result": (value, length * whitened.ravel())}
+    evaluated: dict[str, Any] = {"u": np.zeros(start.size), "result": (value, length * whitened.ravel())}
 
     def coordinates(u):
         return start + length * np.einsum("nba,nb->na", whitening, u.reshape(start.shape))

@@ -23,8 +23,8 @@ class TripletLoss:
     Parameters
     ----------
     triplets : ndarray of shape (n_triplets, 3)
-        Rows (i, j, k): j is nearer to i than k is. Indices below `n_samples`.
-    n_samples : int
+        Rows (i, j, k): j is nearer to i than k is. Indices below `n_items`.
+    n_items : int
         Number of items.
     alpha : float, default=0.0
         Strength of the regularisation.
@@ -32,36 +32,36 @@ class TripletLoss:
         Precision of the evaluations. Single precision halves the traffic of the memory, which is what costs.
     """
 
-    def __init__(self, triplets, n_samples, alpha=0.0, dtype=np.float32):
+    def __init__(self, triplets, n_items, alpha=0.0, dtype=np.float32):
         triplets = np.asarray(triplets)
         n_triplets = len(triplets)
         self.alpha = alpha
-        order = _order_by(triplets[:, 0], n_samples)
+        order = _order_by(triplets[:, 0], n_items)
         self._anchor, self._near, self._far = (triplets[order, column].astype(np.int32) for column in range(3))
-        counts = np.bincount(self._anchor, minlength=n_samples)
+        counts = np.bincount(self._anchor, minlength=n_items)
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32 if n_triplets < 2**31 else np.int64)
         self._probability = np.empty(n_triplets, dtype)
         self._rows, self._columns = (
             [
-                kind((self._probability, items, starts), shape=(n_samples, n_samples), copy=False)
+                kind((self._probability, items, starts), shape=(n_items, n_items), copy=False)
                 for items in (self._near, self._far)
             ]
             for kind in (csr_array, csc_array)
         )
-        self.n_answers = counts + np.bincount(self._near, minlength=n_samples)
-        self.n_answers += np.bincount(self._far, minlength=n_samples)
+        self.n_answers = counts + np.bincount(self._near, minlength=n_items)
+        self.n_answers += np.bincount(self._far, minlength=n_items)
 
     def __len__(self):
         return len(self._anchor)
 
     def value(self, X, step=1):
-        """Loss at the coordinates X (n_samples, n_components); with every `step`-th triplet, the like share of it."""
+        """Loss at the coordinates X (n_items, n_components); with every `step`-th triplet, the like share of it."""
         part = slice(None, None, step)
         margin = self._margins(X, self._anchor[part], self._near[part], self._far[part])
         return _softplus_sum(margin) + 0.5 * self.alpha * float(np.sum(X**2)) * len(margin) / len(self)
 
     def value_and_gradient(self, X):
-        """Loss and its gradient (n_samples, n_components) at the coordinates X."""
+        """Loss and its gradient (n_items, n_components) at the coordinates X."""
         X = np.asarray(X, self._probability.dtype)
         margin = self._margins(X, self._anchor, self._near, self._far, out=self._probability)
         value = _softplus_sum(margin) + 0.5 * self.alpha * float(np.sum(X**2))
@@ -76,7 +76,7 @@ class TripletLoss:
         return value, 2 * (product[:, -1:] * X - product[:, :-1]) + X.dtype.type(self.alpha) * X
 
     def curvature_blocks(self, X):
-        """Fisher information of each item's coordinates when the others stand still: (n_samples, d, d).
+        """Fisher information of each item's coordinates when the others stand still: (n_items, d, d).
 
         An anchor's two items are counted as if they were asked about independently, which keeps the blocks positive and
         costs one sparse product.

@@ -91,7 +91,7 @@ def triplet_accuracy(embedding: ArrayLike, triplets: ArrayLike, responses: Array
     1.0
     """
     embedding = check_array(embedding, dtype=(np.float64, np.float32), input_name="embedding")
-    triplets = check_triplets(triplets, responses, n_samples=len(embedding))
+    triplets = check_triplets(triplets, responses, n_items=len(embedding))
     rows = max(1, int(get_config()["working_memory"] * 2**20 / (4 * embedding.shape[1] * embedding.itemsize)))
     agreed = 0.0
     for batch in gen_batches(len(triplets), rows):

@@ -22,7 +22,7 @@ def files(tmp_path):
     rows = [",".join(map(str, row)) for row in X]
     for name, part in (("votes.csv", rows), ("others.csv", rows[:90])):
         (tmp_path / name).write_text("\n".join(["egg,sm\u00f8rrebr\u00f8d,tuna,squid,roe", *part]), encoding="utf-8")
-    triplets, _ = make_triplets(n_samples=8, n_triplets=300, noise="logistic", random_state=0)
+    triplets, _ = make_triplets(n_items=8, n_triplets=300, noise="logistic", random_state=0)
     np.savetxt(tmp_path / "answers.csv", triplets, fmt="%d", delimiter=",", header="anchor,near,far", comments="")
     votes = str(tmp_path / "votes.csv")
     return {

@@ -11,7 +11,7 @@ from skrank.__main__ import main
 from skrank._commands._triplets_input import read_record
 from skrank.datasets import make_triplets
 
-TRIPLETS, _ = make_triplets(n_samples=12, n_triplets=600, noise="logistic", random_state=0)
+TRIPLETS, _ = make_triplets(n_items=12, n_triplets=600, noise="logistic", random_state=0)
 HEADER = "anchor,near,far\n"
 ROWS = "".join(f"{i},{j},{k}\n" for i, j, k in TRIPLETS)
 

@@ -9,14 +9,14 @@ from skrank.metrics import triplet_accuracy
 
 
 def test_questions_are_uniform_over_different_items():
-    triplets, _ = make_triplets(n_samples=4, n_triplets=48_000, coordinates=np.zeros((4, 1)), random_state=0)
+    triplets, _ = make_triplets(n_items=4, n_triplets=48_000, coordinates=np.zeros((4, 1)), random_state=0)
     _, counts = np.unique(triplets, axis=0, return_counts=True)
     assert len(counts) == 24
     assert chisquare(counts).pvalue > 1e-4  # false alarm rate: 1e-4
 
 
 def test_answers_without_noise_are_right():
-    triplets, X = make_triplets(n_samples=30, n_triplets=2000, n_components=3, random_state=1)
+    triplets, X = make_triplets(n_items=30, n_triplets=2000, n_components=3, random_state=1)
     assert X.shape == (30, 3)
     assert triplet_accuracy(X, triplets) == 1
 
@@ -47,7 +47,7 @@ def test_flips_have_their_rate():
 def test_equal_points_and_bad_parameters():
     triplets, _ = make_triplets(n_triplets=50, coordinates=np.ones((5, 2)), noise="logistic", random_state=0)
     assert triplets.shape == (50, 3)
-    for parameters in ({"n_samples": 2}, {"noise": "gauss"}, {"flip_rate": 0.6}, {"scale": 0.0}):
+    for parameters in ({"n_items": 2}, {"noise": "gauss"}, {"flip_rate": 0.6}, {"scale": 0.0}):
         with pytest.raises(ValueError, match="parameter of make_triplets must be"):
             make_triplets(**parameters)
     with pytest.raises(ValueError, match="minimum of 3 is required"):

@@ -20,7 +20,7 @@ def close_figures():
 
 @pytest.fixture(scope="module")
 def model():
-    triplets, _ = make_triplets(n_samples=12, n_triplets=1500, n_components=3, noise="logistic", random_state=0)
+    triplets, _ = make_triplets(n_items=12, n_triplets=1500, n_components=3, noise="logistic", random_state=0)
     return StochasticTripletEmbedding(3, random_state=0).fit(triplets)
 
 

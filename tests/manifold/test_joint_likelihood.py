@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from skrank.manifold._circulant import CirculantDesign
+from skrank.manifold._designs import CirculantDesign
 from skrank.manifold._joint_likelihood import goodness_of_fit, landmark_gradient, maximize_joint_likelihood
 
 

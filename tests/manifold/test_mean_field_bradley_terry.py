@@ -5,9 +5,8 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from skrank.manifold._circulant import CirculantDesign
+from skrank.manifold._designs import CirculantDesign, IndependentDesign
 from skrank.manifold._mean_field_bradley_terry import fit_scores, mean_field_curvature, mean_field_scores
-from skrank.manifold._pair_designs import IndependentDesign
 
 
 class Answers:

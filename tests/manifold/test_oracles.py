@@ -11,9 +11,9 @@ from sklearn.base import clone
 
 from skrank.exceptions import InsufficientDataWarning
 from skrank.manifold import CachingOracle, CountingOracle, EuclideanOracle, LandmarkOrdinalEmbedding, TripletOracle
-from skrank.manifold._circulant import draw_shifts
-from skrank.manifold._oracles import check_answers
-from skrank.manifold._questions import LandmarkQuestions, ask_triplets
+from skrank.manifold._designs import draw_shifts
+from skrank.manifold._oracle import check_responses
+from skrank.manifold._queries import LandmarkQueries, ask_triplets
 
 ORACLES = [EuclideanOracle(noise=noise, random_state=3) for noise in (None, "logistic", "flip")]
 
@@ -49,7 +49,7 @@ def test_block_form_gives_the_answers_of_the_callable(oracle):
             return bound(*rows)
 
     for landmark in (0, 17, 40):
-        fast, slow = (LandmarkQuestions(o, X, landmark).block() for o in (bound, RowsOnly()))
+        fast, slow = (LandmarkQueries(o, X, landmark).block() for o in (bound, RowsOnly()))
         for shift in draw_shifts(40, 6, np.random.RandomState(0)):
             np.testing.assert_array_equal(fast(3, 40, shift), slow(3, 40, shift))
 
@@ -144,13 +144,13 @@ def test_counting_counts_rows_and_blocks_in_threads_and_survives_clone_and_pickl
     oracle = CountingOracle(EuclideanOracle(noise="logistic"))
     bound = oracle.bind(X)
     bound.start(0, np.arange(1, 60))(0, 59, 1)
-    assert oracle.n_queries_ == 59
+    assert oracle.n_queries == 59
     with ThreadPoolExecutor(4) as executor:
         list(executor.map(lambda _: bound(X[:10], X[10:20], X[20:30]), range(50)))
-    assert oracle.n_queries_ == 59 + 500
+    assert oracle.n_queries == 59 + 500
     assert clone(oracle) is oracle
     assert clone(LandmarkOrdinalEmbedding(oracle=oracle)).oracle is oracle
-    assert pickle.loads(pickle.dumps(oracle)).n_queries_ == 559
+    assert pickle.loads(pickle.dumps(oracle)).n_queries == 559
     assert not hasattr(CountingOracle(lambda *rows: None), "start")
 
 
@@ -165,11 +165,11 @@ def test_caching_asks_each_question_once_in_either_order():
     np.testing.assert_array_equal(oracle(X[i], X[j], X[k]), answers)
     np.testing.assert_array_equal(oracle(X[i], X[k], X[j]), ~answers)
     distinct = len({(a, *sorted((b, c))) for a, b, c in zip(i.tolist(), j.tolist(), k.tolist(), strict=True)})
-    assert asked.n_queries_ == oracle.n_asked_ == distinct
-    assert oracle.n_queries_ == 2 * len(i)
+    assert asked.n_queries == oracle.n_asked == distinct
+    assert oracle.n_queries == 2 * len(i)
     copy = pickle.loads(pickle.dumps(oracle))
     np.testing.assert_array_equal(copy(X[i], X[j], X[k]), answers)
-    assert copy.n_asked_ == distinct
+    assert copy.n_asked == distinct
 
 
 def test_a_second_fit_asks_a_cache_nothing():
@@ -177,16 +177,16 @@ def test_a_second_fit_asks_a_cache_nothing():
     oracle = CachingOracle(EuclideanOracle(noise="logistic", scale=1.0))
     model = LandmarkOrdinalEmbedding(oracle=oracle, n_landmarks=6, random_state=0)
     first = model.fit_transform(X)
-    asked = oracle.n_asked_
+    asked = oracle.n_asked
     second = clone(model).fit_transform(X)
-    assert oracle.n_asked_ == asked > 0
+    assert oracle.n_asked == asked > 0
     np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize(
     ("answers", "error", "message"),
     [
-        (np.ones(3, bool), ValueError, r"asked 4 questions .* shape \(4,\), but it returned one of shape \(3,\)"),
+        (np.ones(3, bool), ValueError, r"asked 4 queries .* shape \(4,\), but it returned one of shape \(3,\)"),
         (np.ones((4, 1), bool), ValueError, r"shape \(4, 1\)"),
         (np.ones(4), TypeError, "must return booleans.*float64"),
         ([True, False, None, True], TypeError, "must return booleans.*object"),
@@ -195,7 +195,7 @@ def test_a_second_fit_asks_a_cache_nothing():
 )
 def test_wrong_answers_are_refused(answers, error, message):
     with pytest.raises(error, match=message):
-        check_answers(answers, 4)
+        check_responses(answers, 4)
 
 
 def test_questions_are_asked_in_blocks_of_the_working_memory():

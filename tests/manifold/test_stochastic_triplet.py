@@ -53,7 +53,7 @@ def test_scikit_learn_checks(estimator, check):
 
 @pytest.fixture(scope="module")
 def answers():
-    return make_triplets(n_samples=40, n_triplets=12_000, noise="logistic", random_state=0)
+    return make_triplets(n_items=40, n_triplets=12_000, noise="logistic", random_state=0)
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,7 @@ def test_warm_start_needs_no_iteration(answers, fitted):
 
 def test_grid_search_finds_the_dimension(answers):
     search = GridSearchCV(
-        StochasticTripletEmbedding(n_samples=40, random_state=0), {"n_components": [1, 2]}, cv=3, error_score="raise"
+        StochasticTripletEmbedding(n_items=40, random_state=0), {"n_components": [1, 2]}, cv=3, error_score="raise"
     )
     search.fit(answers[0])
     assert search.best_params_ == {"n_components": 2}
@@ -157,18 +157,18 @@ def test_callbacks_see_each_iteration_and_can_stop(answers):
 
 
 def test_memory_is_proportional_to_the_answers():
-    n_samples, n_triplets = 20_000, 40_000
-    triplets, _ = make_triplets(n_samples, n_triplets, noise="logistic", random_state=0)
+    n_items, n_triplets = 20_000, 40_000
+    triplets, _ = make_triplets(n_items, n_triplets, noise="logistic", random_state=0)
     tracemalloc.start()
     with pytest.warns(ConvergenceWarning), pytest.warns(InsufficientDataWarning):
-        StochasticTripletEmbedding(n_samples=n_samples, max_iter=2, random_state=0).fit(triplets)
+        StochasticTripletEmbedding(n_items=n_items, max_iter=2, random_state=0).fit(triplets)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < n_samples**2 / 8  # bits of a matrix; a matrix of bytes would be eight times that
+    assert peak < n_items**2 / 8  # bits of a matrix; a matrix of bytes would be eight times that
 
 
 def test_answers_without_noise_keep_finite_coordinates():
-    triplets, X = make_triplets(n_samples=30, n_triplets=6000, random_state=0)
+    triplets, X = make_triplets(n_items=30, n_triplets=6000, random_state=0)
     model = StochasticTripletEmbedding(random_state=0).fit(triplets)
     with pytest.warns(ConvergenceWarning, match="answers have no noise"):
         StochasticTripletEmbedding(max_iter=3, random_state=0).fit(triplets)
@@ -184,17 +184,17 @@ def test_duplicate_points():
 
 
 def test_answers_that_are_pure_noise():
-    triplets, _ = make_triplets(n_samples=20, n_triplets=4000, noise="flip", flip_rate=0.5, random_state=0)
+    triplets, _ = make_triplets(n_items=20, n_triplets=4000, noise="flip", flip_rate=0.5, random_state=0)
     model = StochasticTripletEmbedding(random_state=0).fit(triplets)
     assert np.isfinite(model.embedding_).all()
     assert model.loss_ <= 4000 * np.log(2)
 
 
 def test_regularisation_shrinks_and_predicts_better_from_few_answers():
-    triplets, X = make_triplets(n_samples=60, n_triplets=20_600, n_components=3, noise="logistic", random_state=0)
+    triplets, X = make_triplets(n_items=60, n_triplets=20_600, n_components=3, noise="logistic", random_state=0)
     few, others = triplets[:600], triplets[600:]
     plain, regularised = (
-        StochasticTripletEmbedding(3, n_samples=60, alpha=alpha, max_iter=1000, random_state=0).fit(few)
+        StochasticTripletEmbedding(3, n_items=60, alpha=alpha, max_iter=1000, random_state=0).fit(few)
         for alpha in (0.0, 1.0)
     )
     assert np.linalg.norm(regularised.embedding_) < np.linalg.norm(plain.embedding_)
@@ -202,9 +202,9 @@ def test_regularisation_shrinks_and_predicts_better_from_few_answers():
 
 
 def test_unseen_items_are_named():
-    triplets, _ = make_triplets(n_samples=20, n_triplets=4000, noise="logistic", random_state=0)
+    triplets, _ = make_triplets(n_items=20, n_triplets=4000, noise="logistic", random_state=0)
     with pytest.warns(InsufficientDataWarning, match="2 items occur in no triplet, such as item 20"):
-        model = StochasticTripletEmbedding(n_samples=22, random_state=0).fit(triplets)
+        model = StochasticTripletEmbedding(n_items=22, random_state=0).fit(triplets)
     assert model.embedding_.shape == (22, 2)
     assert np.isfinite(model.embedding_).all()
 
@@ -219,7 +219,7 @@ def test_too_few_answers_are_named():
 
 @pytest.mark.filterwarnings("ignore")
 def test_more_components_than_the_items_can_fill():
-    triplets, _ = make_triplets(n_samples=5, n_triplets=2000, noise="logistic", random_state=0)
+    triplets, _ = make_triplets(n_items=5, n_triplets=2000, noise="logistic", random_state=0)
     embedding = StochasticTripletEmbedding(n_components=7, random_state=0).fit_transform(triplets)
     assert embedding.shape == (5, 7)
     assert np.isfinite(embedding).all()
@@ -233,7 +233,7 @@ def test_more_components_than_the_items_can_fill():
         ({"init": np.eye(4)[:, :3]}, r"init must have the shape \(4, 2\), got \(4, 3\)"),
         ({"init": np.full((4, 2), np.nan)}, "init contains NaN"),
         ({"init": "pca"}, "'init' parameter"),
-        ({"n_samples": 3}, "number of items, 3"),
+        ({"n_items": 3}, "number of items, 3"),
         ({"n_components": 0}, "'n_components' parameter"),
     ],
 )

@@ -7,10 +7,10 @@ from skrank.manifold._stochastic_triplet import fit_triplets, principal_axes
 from skrank.manifold._triplet_loss import _CHUNK, TripletLoss
 
 
-def random_answers(n_samples, n_triplets, n_components, seed, noise=True):
+def random_answers(n_items, n_triplets, n_components, seed, noise=True):
     rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n_samples, n_components))
-    triplets = np.array([rng.choice(n_samples, 3, replace=False) for _ in range(n_triplets)])
+    X = rng.standard_normal((n_items, n_components))
+    triplets = np.array([rng.choice(n_items, 3, replace=False) for _ in range(n_triplets)])
     D = cdist(X, X, "sqeuclidean")
     margin = D[triplets[:, 0], triplets[:, 1]] - D[triplets[:, 0], triplets[:, 2]]
     near = rng.random(n_triplets) * noise < (1 / (1 + np.exp(margin)) if noise else margin < 0)

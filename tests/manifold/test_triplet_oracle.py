@@ -7,13 +7,13 @@ from skrank.manifold import CachingOracle, CountingOracle, EuclideanOracle, Trip
 
 
 def test_recorded_questions_are_answered_in_both_orders():
-    triplets, X = make_triplets(n_samples=15, n_triplets=3000, random_state=0)
+    triplets, X = make_triplets(n_items=15, n_triplets=3000, random_state=0)
     oracle = TripletOracle.from_triplets(triplets)
     i, j, k = triplets.T
     assert oracle(i, j, k).all()
     assert not oracle(i[:, None], k[:, None], j[:, None]).any()
     assert len(oracle) == 3000
-    assert oracle.n_samples == 15
+    assert oracle.n_items == 15
     assert clone(oracle) is oracle
 
 

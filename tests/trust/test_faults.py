@@ -179,18 +179,18 @@ def test_a_failed_question_is_not_remembered_and_what_was_answered_is():
     model = landmarks(oracle=caching)
     with pytest.raises(TimeoutError):
         model.fit(POINTS)
-    asked = caching.n_asked_
+    asked = caching.n_asked
     assert 0 < asked
     failing.after = np.inf
     failing.count = 0
     model.fit(POINTS)
     expected = landmarks(oracle=lambda *rows: EXACT(*rows)).fit(POINTS)
     np.testing.assert_array_equal(model.embedding_, expected.embedding_)
-    total = caching.n_asked_
+    total = caching.n_asked
     counting = CountingOracle(failing)
     fresh = CachingOracle(counting)
     landmarks(oracle=fresh).fit(POINTS)
-    assert counting.n_queries_ == fresh.n_asked_ == total  # what was answered before the fault was not asked again
+    assert counting.n_queries == fresh.n_asked == total  # what was answered before the fault was not asked again
 
 
 def test_an_answer_after_an_interrupt_goes_nowhere():

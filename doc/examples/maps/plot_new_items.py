@@ -21,9 +21,9 @@ known, new = slice(0, 700), slice(700, 1000)
 oracle = CountingOracle(EuclideanOracle(noise="logistic"))
 model = LandmarkOrdinalEmbedding(n_components=6, oracle=oracle, n_comparisons=400_000, random_state=0)
 embedding = model.fit_transform(images[known])
-fitting = oracle.n_queries_
+fitting = oracle.n_queries
 places = model.transform(images[new])
-print(f"{fitting} questions about 700 images, then {(oracle.n_queries_ - fitting) / 300:.0f} for each new one")
+print(f"{fitting} questions about 700 images, then {(oracle.n_queries - fitting) / 300:.0f} for each new one")
 
 # %%
 # Six coordinates keep most of what tells digits apart.

@@ -25,7 +25,7 @@ points = np.column_stack([angle * np.cos(angle), angle * np.sin(angle)]) / 8
 # will do.
 oracle = CountingOracle(EuclideanOracle(noise="logistic"))
 landmark = LandmarkOrdinalEmbedding(n_components=2, oracle=oracle, random_state=0).fit(points)
-print(f"landmarks: {oracle.n_queries_} questions, error {procrustes_error(points, landmark.embedding_):.4f}")
+print(f"landmarks: {oracle.n_queries} questions, error {procrustes_error(points, landmark.embedding_):.4f}")
 
 # %%
 # Recorded answers to random questions, as many as a patient panel might give.

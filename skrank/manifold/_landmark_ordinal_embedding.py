@@ -1,6 +1,5 @@
 """Landmark ordinal embedding: coordinates of items from questions about which of two is nearer to a third."""
 
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -10,17 +9,23 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from skrank._callbacks import CallbackSupportMixin, track
+from skrank._callbacks import CallbackSupportMixin, fit_task
 from skrank._fitting import all_or_nothing
 from skrank._random import as_random_state
 from skrank._rankings import refuse_masked
 from skrank._typing import ArrayLike, Floats, RandomState, _fit_context
-from skrank.manifold._landmark_checks import check_landmarks, resolve_n_landmarks, warn_of_doubts
-from skrank.manifold._landmark_fit import draw_design, embed_landmarks, pilot_landmarks, plan_budget
-from skrank.manifold._oracles import EuclideanOracle
-from skrank.manifold._placement import count_panel_wins, place_rows
+from skrank.manifold._diagnosis import diagnose, warn_of_doubts
+from skrank.manifold._euclidean_oracle import EuclideanOracle
+from skrank.manifold._landmark_geometry import place_items, principal_axes
+from skrank.manifold._new_items import count_panel_wins, place_rows
+from skrank.manifold._pilot import choose_landmarks
+from skrank.manifold._ranking import draw_design, rank_from_landmarks
+from skrank.manifold._refinement import keep, refine_by_likelihood, refine_by_random_triplets
 from skrank.manifold._row_index import RowIndex
-from skrank.manifold._stochastic_triplet import principal_axes
+from skrank.manifold._settings import Settings, plan_budget
+from skrank.manifold._validation import check_landmarks, resolve_n_landmarks
+
+_WARM_START_SHARE = 0.3
 
 
 class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -62,8 +67,8 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
         "mle" maximises the likelihood of all answers in the coordinates. "ste" (LOE-STE of [1]_) spends
         `warm_start_share` of the questions on landmarks, the rest on uniform triplets, and fits those by stochastic
         triplet embedding. None is the plain method of [1]_.
-    warm_start_share : float in (0, 1), default=0.3
-        Share of the questions that is about landmarks with `refine="ste"`.
+    warm_start_share : float in (0, 1), default=None
+        Share of the queries that is about landmarks with `refine="ste"`, and an error otherwise; None is 0.3.
     tol : float, default=0.02
         The scores of a landmark are accepted when the root mean square of their remaining change is below this share of
         a standard error; ten times as much where they are only the start of a refinement.
@@ -171,7 +176,7 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
         "alpha": [Interval(Real, 1e-6, 1e6, closed="both")],
         "design": [StrOptions({"circulant", "iid"})],
         "refine": [StrOptions({"mle", "ste"}), None],
-        "warm_start_share": [Interval(Real, 0, 1, closed="neither")],
+        "warm_start_share": [Interval(Real, 0, 1, closed="neither"), None],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
@@ -189,7 +194,7 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
         alpha: float = 0.1,
         design: Literal["circulant", "iid"] = "circulant",
         refine: Literal["mle", "ste"] | None = "mle",
-        warm_start_share: float = 0.3,
+        warm_start_share: float | None = None,
         tol: float = 0.02,
         max_iter: int = 30,
         random_state: RandomState = None,
@@ -237,75 +242,78 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
         refuse_masked(X, "X")
         X = validate_data(self, X, dtype=self._dtype(), ensure_min_samples=self.n_components + 3)
         random_state = as_random_state(self.random_state)
-        index, first, inverse = RowIndex.build(X)
-        # everything below is in the order of the design, where it does not depend on the order of X
-        base = random_state.permutation(len(first))
-        position = np.empty(len(base), np.intp)
-        position[base] = np.arange(len(base))
-        items = X[first[base]]
+        rows, first = self._index_rows(X, random_state)
+        settings = self._settings()
         landmarks = check_landmarks(self.landmarks, len(X))
-        if landmarks is not None:
-            landmarks = position[inverse[landmarks]]
-        n_landmarks = resolve_n_landmarks(self.n_landmarks, landmarks, len(items), self.n_components)
-        needs_pilot = landmarks is None and self.landmarks == "maxmin" and n_landmarks < len(items)
-        budget = plan_budget(
-            len(items),
-            n_landmarks,
-            self.n_comparisons,
-            needs_pilot,
-            self.warm_start_share if self.refine == "ste" else 1.0,
-        )
-        context = self._init_callback_context(max_subtasks=1 + 2 * (budget.pilot > 0) + (self.refine is not None))
-        context.call_on_fit_task_begin(estimator=self, X=X)
-        oracle = EuclideanOracle() if self.oracle is None else self.oracle
-        oracle = oracle.bind(items) if hasattr(oracle, "bind") else oracle
-        options = {"alpha": self.alpha, "tol": self.tol, "n_jobs": self.n_jobs}
-        pilot = None
-        with threadpool_limits(limits=1, user_api="blas"):
-            if budget.pilot:
-                design = draw_design(self.design, len(items), budget.pilot, random_state)
-                track = partial(_track, self, context, "pilot: ")
-                landmarks, pilot = pilot_landmarks(
-                    oracle, items, n_landmarks, design, self.n_components, random_state, track=track, **options
-                )
-            elif landmarks is None:
-                landmarks = random_state.permutation(len(items))[:n_landmarks]
-            design = draw_design(self.design, len(items), budget.ranking, random_state, pilot)
-            fit = embed_landmarks(
-                oracle,
-                items,
-                landmarks,
-                design,
-                self.n_components,
-                refine=self.refine,
-                pilot=pilot,
-                max_iter=self.max_iter,
-                n_triplets=budget.n_triplets,
-                random_state=random_state,
-                track=partial(_track, self, context, ""),
-                **options,
-            )
-        self._index, self._position, self._items, self._landmarks = index, position, items, landmarks
-        self._points = principal_axes(fit.points.astype(np.float64))
-        self.oracle_ = oracle
-        rows = position[inverse]
+        landmarks = None if landmarks is None else rows[landmarks]
+        n_landmarks = resolve_n_landmarks(self.n_landmarks, landmarks, len(first), self.n_components)
+        budget = self._plan_budget(len(first), n_landmarks, landmarks)
+        n_stages = 1 + 2 * (budget.pilot > 0) + (self.refine is not None)
+        with threadpool_limits(limits=1, user_api="blas"), fit_task(self, X, n_stages=n_stages) as task:
+            scores = self._embed(landmarks, n_landmarks, budget, settings, random_state, task)
         self.embedding_ = self._points[rows]
-        self.landmarks_ = first[base[landmarks]]
-        self.landmark_scores_ = _take_rows(fit.ranked.scores, rows)
-        self.shifts_ = fit.geometry.shifts
-        self.landmark_distances_ = fit.geometry.distances
-        self.n_queries_ = fit.ranked.n_queries + budget.n_triplets
-        n_answers = design.mean_degree
-        if pilot is not None:
-            self.n_queries_ += pilot.n_queries
-            n_answers += pilot.design.mean_degree
-        self._panel = _draw_panel(len(items), landmarks, round(n_answers), random_state)
-        self.n_iter_ = fit.n_iter
-        self.residual_ = fit.residual
-        self.expected_error_ = fit.expected_error
-        warn_of_doubts(fit, design.mean_degree, self.refine)
-        context.call_on_fit_task_end(estimator=self, X=X)
+        self.landmarks_ = first[self._landmarks]
+        self.landmark_scores_ = _take_rows(scores, rows)
         return self
+
+    def _index_rows(self, X, random_state):
+        """Index of each row of X among the distinct items, in the order of the design, and the first row of each item.
+
+        The order of the design does not depend on the order of X.
+        """
+        self._index, first, inverse = RowIndex.build(X)
+        base = random_state.permutation(len(first))
+        self._position = np.empty(len(base), np.intp)
+        self._position[base] = np.arange(len(base))
+        self._items = X[first[base]]
+        oracle = EuclideanOracle() if self.oracle is None else self.oracle
+        self.oracle_ = oracle.bind(self._items) if hasattr(oracle, "bind") else oracle
+        return self._position[inverse], first[base]
+
+    def _settings(self):
+        if self.warm_start_share is not None and self.refine != "ste":
+            raise ValueError(
+                f"warm_start_share={self.warm_start_share} applies to refine='ste' only, but refine={self.refine!r}: "
+                "leave it out"
+            )
+        return Settings(self.n_components, self.alpha, self.refine, self.tol, self.max_iter, self.n_jobs)
+
+    def _plan_budget(self, n_items, n_landmarks, landmarks):
+        wants_pilot = landmarks is None and self.landmarks == "maxmin" and n_landmarks < n_items
+        share = (self.warm_start_share or _WARM_START_SHARE) if self.refine == "ste" else 1.0
+        return plan_budget(n_items, n_landmarks, self.n_comparisons, wants_pilot, share)
+
+    def _embed(self, landmarks, n_landmarks, budget, settings, random_state, task):
+        """Rank, place, refine, diagnose; returns the scores of the items."""
+        oracle, items, n_items = self.oracle_, self._items, len(self._items)
+        pilot = None
+        if budget.pilot:
+            design = draw_design(self.design, n_items, budget.pilot, random_state)
+            landmarks, pilot = choose_landmarks(oracle, items, n_landmarks, design, settings, random_state, task)
+        elif landmarks is None:
+            landmarks = random_state.permutation(n_items)[:n_landmarks]
+        design = draw_design(self.design, n_items, budget.ranking, random_state, pilot)
+        ranking = rank_from_landmarks(oracle, items, landmarks, design, settings, task)
+        points, geometry = place_items(ranking.scores, landmarks, self.n_components)
+        if self.refine == "mle":
+            rankings = [ranking] if pilot is None else [pilot, ranking]
+            refinement = refine_by_likelihood(points, rankings, settings, task)
+        elif self.refine == "ste":
+            refinement = refine_by_random_triplets(
+                points, oracle, items, budget.n_triplets, ranking, settings, random_state, task
+            )
+        else:
+            refinement = keep(points, ranking, settings)
+        diagnosis = diagnose(ranking, geometry, refinement, settings)
+        self._landmarks, self._points = landmarks, principal_axes(refinement.points.astype(np.float64))
+        n_answers = design.mean_degree + (0 if pilot is None else pilot.design.mean_degree)
+        self._panel = _draw_panel(n_items, landmarks, round(n_answers), random_state)
+        self.shifts_, self.landmark_distances_ = geometry.shifts, geometry.distances
+        self.n_queries_ = ranking.n_queries + budget.n_triplets + (0 if pilot is None else pilot.n_queries)
+        self.n_iter_ = refinement.n_iter
+        self.residual_, self.expected_error_ = diagnosis.residual, diagnosis.expected_error
+        warn_of_doubts(diagnosis, settings)
+        return ranking.scores
 
     def fit_transform(self, X: ArrayLike, y: Any = None) -> Floats:
         """Ask the oracle about the rows of X, embed them and return their coordinates.
@@ -350,10 +358,6 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
     def _dtype(self):
         # an oracle gets the rows as they are, identifiers included; points must be numbers
         return "numeric" if self.oracle is None else None
-
-
-def _track(estimator, context, prefix, iterable, name, length):
-    return track(estimator, context, prefix + name, iterable, length, task_name=name)
 
 
 def _take_rows(scores, rows):

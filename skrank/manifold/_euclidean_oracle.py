@@ -1,59 +1,24 @@
-"""Oracles: who answers "is left or right nearer to the anchor?".
-
-An oracle is any callable `oracle(anchors, left, right)` of three arrays of rows of X, all of one length. It returns a
-boolean array of that length: True where the left row is nearer to the anchor than the right row. Two methods are
-optional:
-
-- `bind(X)` is called once in `fit`, with the distinct rows of X, and returns the oracle to be asked in that fit and in
-  `transform` (itself, or one that has prepared what it needs);
-- `start(anchor, order)`, of a bound oracle, is a fast path for the circulant design: `anchor` is the index of a row of
-  X, `order` an array of such indices. It returns a function `ask(start, stop, shift)`, which says of each position t in
-  [start, stop) whether item order[t] is nearer to the anchor than item order[(t + shift) % len(order)]. All slices have
-  at most `skrank.manifold._circulant.CHUNK` positions.
-
-The oracles here return themselves under `sklearn.base.clone`: their counters, caches, locks and connections belong to
-the oracle, not to the estimator that asks, and survive a grid search.
-"""
+"""EuclideanOracle: responses simulated from the distances between rows."""
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from threading import RLock
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import PAIRED_DISTANCES, paired_distances
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
-from sklearn.utils.metaestimators import available_if
 
 from skrank._random import mix
-from skrank._rankings import refuse_masked
 from skrank._typing import Array, ArrayLike
-from skrank.manifold._circulant import CHUNK, doubled
+from skrank.manifold._designs import doubled
+from skrank.manifold._oracle import BLOCK_SIZE, SharedOracle
 from skrank.manifold._row_index import row_keys
 
 _LEAST_SIZE = 1e-140  # of a number that is not lost when its square is added to others
 
 
-class _Oracle:
-    """What the oracles have in common: they are shared, not copied, by `sklearn.base.clone`."""
-
-    oracle: Any  # the one that answers, of those that ask another
-
-    def __sklearn_clone__(self):
-        return self
-
-    def _sharing_state(self):
-        """Another oracle with the very same attributes: what one counts or remembers, the other does too."""
-        other = object.__new__(type(self))
-        vars(other).update(vars(self))
-        return other
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.oracle!r})"
-
-
-class EuclideanOracle(_Oracle):
+class EuclideanOracle(SharedOracle):
     """Answers from the distances between the rows, exact or noisy.
 
     With D the squared distance, left is answered to be nearer than right
@@ -175,8 +140,8 @@ class EuclideanOracle(_Oracle):
         if self.noise is None:
             return lambda start, stop, shift: halved[start:stop] < halved[start + shift : stop + shift]
         keys, anchor_key = doubled(self._keys[order]), self._keys[anchor]
-        buffers = _NoiseBuffers(min(CHUNK, len(order)))
-        differences = np.empty(min(CHUNK, len(order)), np.float32)
+        buffers = _NoiseBuffers(min(BLOCK_SIZE, len(order)))
+        differences = np.empty(min(BLOCK_SIZE, len(order)), np.float32)
 
         def ask(start, stop, shift):
             left, right = slice(start, stop), slice(start + shift, stop + shift)
@@ -259,216 +224,3 @@ def _as_points(rows):
             "value: bring them to another unit, so that the squares are numbers"
         )
     return points
-
-
-class _Counter:
-    """A number that several threads may add to."""
-
-    def __init__(self):
-        self.value, self._lock = 0, RLock()
-
-    def add(self, number):
-        with self._lock:
-            self.value += int(number)
-
-    def __getstate__(self):
-        return self.value
-
-    def __setstate__(self, value):
-        self.__init__()
-        self.value = value
-
-
-class CountingOracle(_Oracle):
-    """Counts the questions that another oracle is asked.
-
-    Threads share the count; a process or a cluster's worker has a copy of its own (the estimator's `n_queries_` counts
-    there too).
-
-    Parameters
-    ----------
-    oracle : callable
-        The oracle that answers.
-
-    Attributes
-    ----------
-    n_queries_ : int
-        Number of questions so far.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skrank.manifold import CountingOracle, EuclideanOracle
-    >>> oracle = CountingOracle(EuclideanOracle())
-    >>> oracle(np.zeros((3, 1)), np.ones((3, 1)), np.full((3, 1), 2.0))
-    array([ True,  True,  True])
-    >>> oracle.n_queries_
-    3
-    """
-
-    def __init__(self, oracle: Any) -> None:
-        self.oracle = oracle
-        self._counter = _Counter()
-
-    @property
-    def n_queries_(self) -> int:
-        """Number of questions so far."""
-        return self._counter.value
-
-    def __call__(self, anchors: Array, left: Array, right: Array) -> NDArray[np.bool_]:
-        self._counter.add(len(left))
-        return self.oracle(anchors, left, right)
-
-    def bind(self, X: ArrayLike) -> Self:
-        """Bind the oracle that answers; the count is shared.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows that questions will be about.
-
-        Returns
-        -------
-        oracle : CountingOracle
-            One that asks the bound oracle.
-        """
-        bound = self._sharing_state()
-        bound.oracle = self.oracle.bind(X) if hasattr(self.oracle, "bind") else self.oracle
-        return bound
-
-    @available_if(lambda self: hasattr(self.oracle, "start"))
-    def start(self, anchor, order):
-        """Answers in slices, where the oracle that answers has them.
-
-        Parameters
-        ----------
-        anchor : int
-            Index of the anchor's row among the bound rows.
-        order : ndarray of int
-            Indices of the items compared, in the order of the design.
-
-        Returns
-        -------
-        ask : callable
-            As of :meth:`EuclideanOracle.start`.
-        """
-        inner = self.oracle.start(anchor, order)
-
-        def ask(start, stop, shift):
-            self._counter.add(stop - start)
-            return inner(start, stop, shift)
-
-        return ask
-
-
-class CachingOracle(_Oracle):
-    """Asks another oracle each question once and remembers the answer.
-
-    For answers that are slow or dear: people, laboratories, web services. "Is left nearer than right" and "is right
-    nearer than left" are one question. The cache lives as long as the oracle and is shared by the clones of an
-    estimator, so a second fit with the same seed asks nothing.
-
-    Parameters
-    ----------
-    oracle : callable
-        The oracle that answers.
-
-    Attributes
-    ----------
-    n_queries_ : int
-        Number of questions so far.
-    n_asked_ : int
-        Number of questions passed on to the oracle that answers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skrank.manifold import CachingOracle, EuclideanOracle
-    >>> oracle = CachingOracle(EuclideanOracle())
-    >>> oracle(np.zeros((3, 1)), np.ones((3, 1)), np.array([[2.0], [2.0], [3.0]]))
-    array([ True,  True,  True])
-    >>> oracle.n_queries_, oracle.n_asked_
-    (3, 2)
-    """
-
-    def __init__(self, oracle: Any) -> None:
-        self.oracle = oracle
-        self._answers: dict[
-            Any, bool
-        ] = {}  # (anchor, smaller key, larger key) -> whether the item of the smaller key is nearer
-        self._counter = _Counter()
-        self._lock = RLock()
-
-    @property
-    def n_queries_(self) -> int:
-        """Number of questions so far."""
-        return self._counter.value
-
-    @property
-    def n_asked_(self) -> int:
-        """Number of questions passed on to the oracle that answers."""
-        return len(self._answers)
-
-    def __call__(self, anchors: Array, left: Array, right: Array) -> NDArray[np.bool_]:
-        anchors, left, right = np.asarray(anchors), np.asarray(left), np.asarray(right)
-        left_keys, right_keys = row_keys(left), row_keys(right)
-        turned = left_keys > right_keys
-        questions = list(
-            zip(
-                row_keys(anchors).tolist(),
-                np.minimum(left_keys, right_keys).tolist(),
-                np.maximum(left_keys, right_keys).tolist(),
-                strict=True,
-            )
-        )
-        with self._lock:
-            self._counter.add(len(questions))
-            new = {question: row for row, question in enumerate(questions) if question not in self._answers}
-            if new:
-                rows = list(new.values())
-                nearer = check_answers(self.oracle(anchors[rows], left[rows], right[rows]), len(rows))
-                self._answers.update(zip(new, (nearer ^ turned[rows]).tolist(), strict=True))
-            return np.array([self._answers[question] for question in questions], dtype=bool) ^ turned
-
-    def bind(self, X: ArrayLike) -> Self:
-        """Bind the oracle that answers; the cache is shared.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows that questions will be about.
-
-        Returns
-        -------
-        oracle : CachingOracle
-            One that asks the bound oracle.
-        """
-        if not hasattr(self.oracle, "bind"):
-            return self
-        bound = self._sharing_state()
-        bound.oracle = self.oracle.bind(X)
-        return bound
-
-    def __getstate__(self):
-        return {name: value for name, value in vars(self).items() if name != "_lock"}
-
-    def __setstate__(self, state):
-        vars(self).update(state)
-        self._lock = RLock()
-
-
-def check_answers(answers, n_questions):
-    """The oracle's answers as a boolean array, or an error that says what is wrong with them."""
-    refuse_masked(answers, "the oracle's answer")
-    answers = np.asarray(answers)
-    if answers.shape != (n_questions,):
-        raise ValueError(
-            f"the oracle was asked {n_questions} questions and must return an array of shape ({n_questions},), "
-            f"but it returned one of shape {answers.shape}"
-        )
-    if answers.dtype != bool:
-        raise TypeError(
-            f"the oracle must return booleans, True where left is nearer to the anchor than right, but it returned "
-            f"dtype {answers.dtype} (first value {answers[:1].tolist()}); convert them, say with `answers.astype(bool)`"
-        )
-    return answers

@@ -8,8 +8,8 @@ was the farther one), which is therefore all that is kept.
 import numpy as np
 from scipy.special import expit
 
-from skrank.manifold._oracles import check_answers
-from skrank.manifold._questions import questions_at_a_time
+from skrank.manifold._oracle import check_responses
+from skrank.manifold._queries import queries_at_a_time
 
 _LARGEST_STEP_SHARE = 0.5
 
@@ -36,7 +36,7 @@ def count_panel_wins(oracle, items, landmarks, panel, rows):
     """
     n_landmarks, panel_size = panel.shape
     wins = np.empty((len(rows), n_landmarks), np.int64)
-    block_size = max(1, questions_at_a_time(items) // panel_size)
+    block_size = max(1, queries_at_a_time(items) // panel_size)
     # one call a landmark and block of rows, so that an oracle has long arrays to work on
     for number, landmark in enumerate(landmarks):
         for start in range(0, len(rows), block_size):
@@ -44,7 +44,7 @@ def count_panel_wins(oracle, items, landmarks, panel, rows):
             left = np.repeat(block, panel_size, axis=0)
             right = np.tile(items[panel[number]], (len(block), 1))
             anchors = np.repeat(items[[landmark]], len(left), axis=0)
-            nearer = check_answers(oracle(anchors, left, right), len(left)).reshape(len(block), panel_size)
+            nearer = check_responses(oracle(anchors, left, right), len(left)).reshape(len(block), panel_size)
             wins[start : start + block_size, number] = panel_size - nearer.sum(axis=1)
     return wins
 

@@ -6,7 +6,7 @@ from scipy.optimize import brentq, minimize
 from scipy.special import expit
 
 from skrank.manifold import EuclideanOracle
-from skrank.manifold._placement import count_panel_wins, map_distances, place_rows
+from skrank.manifold._new_items import count_panel_wins, map_distances, place_rows
 
 
 def problem(n_components, seed=0, n_items=200, n_landmarks=12, panel_size=40):

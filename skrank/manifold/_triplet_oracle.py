@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from skrank._triplets import check_triplets, count_items
 from skrank._typing import Array, ArrayLike
+from skrank.manifold._oracle import SharedOracle
 
 
-class TripletOracle:
+class TripletOracle(SharedOracle):
     """Recorded triplet answers that can be asked again.
 
     The oracle answers a question that was recorded, in either order of its two items, by the majority of its recorded
@@ -26,7 +27,7 @@ class TripletOracle:
     ----------
     triplets : ndarray of shape (n_triplets, 3)
         The recorded answers, j nearer than k.
-    n_samples : int
+    n_items : int
         Number of items: the largest index plus one.
 
     See Also
@@ -49,7 +50,7 @@ class TripletOracle:
 
     def __init__(self, triplets: ArrayLike) -> None:
         self.triplets = check_triplets(triplets)
-        self.n_samples = count_items(self.triplets)
+        self.n_items = count_items(self.triplets)
         pairs = self._pair_codes(self.triplets[:, 1], self.triplets[:, 2])
         self._pairs, pairs = np.unique(pairs, return_inverse=True)
         codes = self.triplets[:, 0] * len(self._pairs) + pairs
@@ -92,12 +93,12 @@ class TripletOracle:
 
         Parameters
         ----------
-        anchors, left, right : array-like of shape (n_questions,) or (n_questions, 1)
+        anchors, left, right : array-like of shape (n_queries,) or (n_queries, 1)
             Indices of items.
 
         Returns
         -------
-        ndarray of shape (n_questions,), bool
+        ndarray of shape (n_queries,), bool
 
         Raises
         ------
@@ -120,14 +121,11 @@ class TripletOracle:
             )
         return self._lower_is_nearer[position] == (left < right)
 
-    def __sklearn_clone__(self):
-        return self
-
     def _pair_codes(self, left, right):
         # a question about an item that the record does not know must not collide with one that it does
         lower, higher = np.minimum(left, right), np.maximum(left, right)
-        known = (lower >= 0) & (higher < self.n_samples)
-        return np.where(known, lower * self.n_samples + higher, -1)
+        known = (lower >= 0) & (higher < self.n_items)
+        return np.where(known, lower * self.n_items + higher, -1)
 
 
 def _as_indices(items):

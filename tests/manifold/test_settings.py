@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from skrank.manifold._circulant import largest_n_shifts
-from skrank.manifold._landmark_fit import draw_design, plan_budget, random_triplets
+from skrank.manifold._designs import largest_n_shifts
+from skrank.manifold._ranking import draw_design
+from skrank.manifold._refinement import random_triplets
+from skrank.manifold._settings import plan_budget
 
 
 @pytest.mark.parametrize("n_items", [5, 25, 60, 1000, 10**6])

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from skrank.manifold import _circulant
-from skrank.manifold._circulant import CirculantDesign, count_wins, draw_shifts, largest_n_shifts, sum_tanh
+from skrank.manifold import _designs
+from skrank.manifold._designs import CirculantDesign, count_wins, draw_shifts, largest_n_shifts, sum_tanh
 
 
 def incidence(n_positions, shifts):
@@ -44,7 +44,7 @@ def test_the_largest_number_of_shifts_is_all_pairs_of_an_odd_number():
 
 @pytest.mark.parametrize("chunk", [7, 1 << 15])
 def test_passes_equal_the_incidence_matrix(monkeypatch, chunk):
-    monkeypatch.setattr(_circulant, "CHUNK", chunk)
+    monkeypatch.setattr(_designs, "BLOCK_SIZE", chunk)
     rng = np.random.default_rng(0)
     n_positions = 23
     shifts = draw_shifts(n_positions, 6, np.random.RandomState(0))

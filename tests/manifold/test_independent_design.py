@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.stats import chisquare
 
-from skrank.manifold import _pair_designs
-from skrank.manifold._pair_designs import IndependentDesign
+from skrank.manifold import _designs
+from skrank.manifold._designs import IndependentDesign
 
 
 class Truth:
@@ -16,7 +16,7 @@ class Truth:
 
 
 def test_passes_equal_sums_over_the_pairs(monkeypatch):
-    monkeypatch.setattr(_pair_designs, "_PAIRS_AT_A_TIME", 16)
+    monkeypatch.setattr(_designs, "_PAIRS_AT_A_TIME", 16)
     rng = np.random.default_rng(0)
     design = IndependentDesign.draw(11, 70, np.random.RandomState(3))
     left, right = (np.concatenate(side) for side in zip(*design.pairs(4), strict=True))
