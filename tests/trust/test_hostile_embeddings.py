@@ -44,7 +44,7 @@ def always(answer):
 @pytest.mark.parametrize("noise", [None, "logistic"])
 def test_few_items_are_warned_of(n_samples, noise):
     _, said = embedded(POINTS[:n_samples], oracle=EuclideanOracle(noise=noise))
-    assert "answers about each item from each landmark, and 30 are needed" in said
+    assert "responses about each item from each landmark, and 30 are needed" in said
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_few_items_are_warned_of(n_samples, noise):
         (POINTS[:40], 40, "40 sample.* minimum of 43"),
         (np.zeros((30, 2)), 2, "1 distinct rows; .* at least n_components \\+ 3 = 5"),
         (np.tile(POINTS[:4], (10, 1)), 2, "4 distinct rows"),
-        (np.eye(40), 2, "tell no item from another"),
+        (np.eye(40), 2, "do not distinguish any items"),
         (POINTS * 1e200, 2, "largest number is .*e\\+200"),
         (POINTS * 1e-200, 2, "largest number is .*e-200"),
         (np.r_[POINTS, [[np.nan, 0]]], 2, "contains NaN"),
@@ -112,7 +112,7 @@ def test_answers_that_no_points_give_are_warned_of(oracle):
 
 @pytest.mark.parametrize("answer", [True, False])
 def test_an_oracle_that_always_says_the_same_is_no_oracle(answer):
-    with pytest.raises(ValueError, match="tell no item from another"):
+    with pytest.raises(ValueError, match="do not distinguish any items"):
         LandmarkOrdinalEmbedding(oracle=always(answer), random_state=0).fit(POINTS)
     _, said = embedded(POINTS, oracle=always(answer), design="iid")
     assert "expected Procrustes error" in said
