@@ -86,7 +86,7 @@ WORK = {
     "landmarks, independent pairs": lambda: landmarks(design="iid", refine=None),
 }
 # Products of fractions, whose sums depend in the last digit on the shape of the block.
-ROUNDED = {"exact Gram matrix, gaps", "distances"}
+ROUNDED = {"exact Gram matrix, gaps", "distances", "permutations"}
 
 
 @pytest.mark.filterwarnings("ignore::skrank.exceptions.InsufficientDataWarning")

@@ -14,7 +14,8 @@ from skrank._rankings import aggregate, check_rankings, n_buckets, to_rank_matri
 from skrank.inspection._base import ranking_texts, representative_rows
 from skrank.inspection._ranking_kernel import LINKAGES, RankingKernelDisplay, kernel_tree
 from skrank.kernels import PartialRankingKernel
-from skrank.kernels._partial import KERNEL_NAMES, kernel_to_distance
+from skrank.kernels._gram import kernel_to_distance
+from skrank.kernels._names import KERNEL_NAMES
 from skrank.stats import kemeny_consensus, pairwise_majority
 
 HELP = "Cluster rankings by a kernel: sizes and consensus of the clusters, and how sure they are."

@@ -9,7 +9,8 @@ from skrank._commands._arguments import at_least_two, positive, whole
 from skrank._commands._output import Result
 from skrank._commands._text import heading, number, paragraph, shorten, table
 from skrank._rankings import MISSING, check_rankings, mean_places, n_ranked
-from skrank.kernels._partial import KERNEL_NAMES, choose_method, named_kernel
+from skrank.kernels._methods import choose_method
+from skrank.kernels._names import KERNEL_NAMES, named_kernel
 from skrank.stats import kemeny_consensus, mmd_test
 
 HELP = "Test whether two sets of rankings of the same items come from one distribution, and show where they differ."

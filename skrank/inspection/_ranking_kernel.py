@@ -14,7 +14,7 @@ from skrank._rankings import check_rankings, to_rank_matrix
 from skrank._typing import Array, ArrayLike, Floats, Integers, Names, RandomState
 from skrank.inspection._base import axes, class_colours, plain, ranking_texts, representative_rows, weighted_rankings
 from skrank.kernels import PartialRankingKernel
-from skrank.kernels._partial import kernel_to_distance
+from skrank.kernels._gram import kernel_to_distance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,4 +1,4 @@
-"""What all kernels on rankings share: validation, repeated rankings, and scikit-learn's kernel interface."""
+"""What all kernels on rankings share: validation, and scikit-learn's kernel interface."""
 
 from inspect import signature
 from numbers import Real
@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
-from skrank._rankings import aggregate, check_rankings, check_same_items, has_missing, n_ranked, rows_with_ties
-from skrank._typing import ArrayLike, Floats
+from skrank._rankings import check_rankings, check_same_items, has_missing, n_ranked, rows_with_ties
+from skrank._typing import Array, ArrayLike, Floats
+from skrank.kernels._gram import kernel_matrix, kernel_matrix_and_gradient, prepare
 
 
 class RankingKernel(Kernel):
@@ -24,19 +25,25 @@ class RankingKernel(Kernel):
 
     Notes
     -----
-    A subclass is written as pure functions of *densified* rankings (``skrank._rankings``), which it need not validate:
+    A subclass is written as pure functions of *densified* rankings, which it need not validate: integer arrays in which
+    ``ranks[s, i]`` is the number of the bucket that ranking s puts item i in, from 0, and -1 where the item is missing.
 
-    - ``_pairwise(ranks, other_ranks)`` gives the Gram matrix, float64; other_ranks None means the same rankings;
-    - ``_diag(ranks)`` gives its diagonal;
+    - ``_pairwise(ranks, other_ranks=None)`` gives the Gram matrix, float64; None means the same rankings.
+    - ``_diag(ranks)`` gives its diagonal.
     - ``_pairwise_and_gradient(ranks)`` gives the Gram matrix and its derivatives in `theta`, (n, n, n_dims). Only a
-      kernel with hyperparameters has to define it;
-    - `exact_on` says where that is right: any of "ties" and "missing". Full rankings always are;
-    - ``_check_parameters()`` raises on parameters that make no kernel.
+      kernel with hyperparameters has to define it.
+    - `exact_on` says where that is right: any of "ties" and "missing". Full rankings always are.
+    - ``_check_parameters()`` raises on parameters that are invalid, ``_check_items(n_items)`` on a number of items for
+      which they are.
 
     A kernel that is a function of one distance between full rankings also says so, which makes sampling fast:
-    `_metric` and `_metric_params` are the arguments of ``skrank.metrics.pairwise_ranking_distances``,
+    ``_metric`` and ``_metric_params`` are the arguments of :func:`skrank.metrics.pairwise_ranking_distances`,
     ``_of_distance(distances, n_items)`` turns an array of distances into kernel values, and
     ``_of_distance_gradient(distances, n_items)`` into derivatives in `theta`, on a new last axis of length `n_dims`.
+
+    A kernel that does not compute with rankings themselves prepares them once: ``_prepare(ranks)`` returns what
+    ``_pairwise``, ``_diag`` and ``_pairwise_and_gradient`` then take, an array or another object that has a length and
+    of which slices of rows can be taken.
 
     References
     ----------
@@ -65,11 +72,23 @@ class RankingKernel(Kernel):
            [0., 0., 1.]])
     """
 
-    exact_on: frozenset[str] = frozenset()
-    _metric: str | None = None
+    missing_values: float
+    # Rows of a matrix to compute at once; None means as many as pays.
+    _block_rows: int | None = None
+    # Whether the value of two equal rankings is that of the ranking with itself; not so for white noise.
+    _is_function: bool = True
 
     @property
-    def _metric_params(self):
+    def exact_on(self) -> frozenset[str]:
+        """On which partial rankings the kernel has a closed form: any of "ties" and "missing"."""
+        return frozenset()
+
+    @property
+    def _metric(self) -> str | None:
+        return None
+
+    @property
+    def _metric_params(self) -> dict[str, Any]:
         return {}
 
     # ------------------------------------------------------------ scikit-learn's interface
@@ -96,13 +115,14 @@ class RankingKernel(Kernel):
         if eval_gradient and Y is not None:
             raise ValueError("Gradient can only be evaluated when Y is None.")
         ranks = self._validate(X, "X")
+        rankings = prepare(self, ranks)
         if eval_gradient:
-            return self._gram_and_gradient(ranks)
+            return kernel_matrix_and_gradient(self, rankings)
         if Y is None:
-            return self._gram(ranks)
+            return kernel_matrix(self, rankings)
         other_ranks = self._validate(Y, "Y")
         check_same_items(X, Y, ranks, other_ranks)
-        return self._gram(ranks, other_ranks)
+        return kernel_matrix(self, rankings, prepare(self, other_ranks))
 
     def diag(self, X: ArrayLike) -> Floats:
         """The kernel of each ranking with itself.
@@ -117,7 +137,7 @@ class RankingKernel(Kernel):
         K_diag : ndarray of shape (n_samples,), float64
             Equal to ``np.diag(self(X))``, at the cost of n_samples values.
         """
-        return self._diag(self._validate(X, "X"))
+        return self._diag(self._prepare(self._validate(X, "X")))
 
     def is_stationary(self) -> bool:
         """Whether the kernel is stationary: rankings have no translations.
@@ -152,20 +172,19 @@ class RankingKernel(Kernel):
         """The densified form of a rank matrix on which this kernel is exact."""
         self._check_parameters()
         ranks = check_rankings(X, input_name=input_name, missing_values=self.missing_values)
+        self._check_items(ranks.shape[1])
         self._check_exact(ranks, input_name)
         return ranks
 
-    def _check_parameters(self):
-        """Raise on parameters that make no kernel."""
+    def _check_parameters(self) -> None:
+        """Raise on invalid parameters."""
+
+    def _check_items(self, n_items: int) -> None:
+        """Raise on a number of items for which the kernel is not defined."""
 
     def _check_exact(self, ranks, input_name):
         """Raise on rankings for which this kernel's marginalisation has no closed form, naming the row."""
-        if "missing" not in self.exact_on and has_missing(ranks):
-            trouble, rows = "has missing items", n_ranked(ranks) < ranks.shape[1]
-        elif "ties" not in self.exact_on:
-            trouble, rows = "ties items", rows_with_ties(ranks)
-        else:
-            return
+        rows, trouble = inexact_rows(ranks, self.exact_on)
         if rows.any():
             raise ValueError(
                 f"Row {int(np.argmax(rows))} of {input_name} {trouble}, and {type(self).__name__} has no closed form "
@@ -174,54 +193,47 @@ class RankingKernel(Kernel):
             )
 
     # ------------------------------------------------------------ densified rankings in, arrays out
-    def _gram(self, ranks, other_ranks=None):
-        """Gram matrix of densified rankings; repeated rankings are computed once where that pays."""
-        table = aggregate(ranks)
-        other_table = table if other_ranks is None else aggregate(other_ranks)
-        if not _repeats_pay(table, other_table):
-            return self._pairwise(ranks, other_ranks)
-        gram = self._pairwise(table.ranks, None if other_ranks is None else other_table.ranks)
-        return _spread(gram, table.inverse, other_table.inverse)
+    def _prepare(self, ranks: Array) -> Any:
+        return ranks
 
-    def _gram_and_gradient(self, ranks):
-        """Gram matrix of densified rankings and its derivatives in `theta`."""
-        table = aggregate(ranks)
-        if not _repeats_pay(table, table):
-            return self._pairwise_and_gradient(ranks)
-        gram, gradient = self._pairwise_and_gradient(table.ranks)
-        return _spread(gram, table.inverse, table.inverse), _spread(gradient, table.inverse, table.inverse)
-
-    def _pairwise(self, ranks, other_ranks=None):
+    def _pairwise(self, ranks: Any, other_ranks: Any = None) -> Floats:
         raise NotImplementedError
 
-    def _pairwise_and_gradient(self, ranks):
+    def _pairwise_and_gradient(self, ranks: Any) -> tuple[Floats, Floats]:
         if self.n_dims:
             raise NotImplementedError
         return self._pairwise(ranks), np.empty((len(ranks), len(ranks), 0))
 
-    def _diag(self, ranks):
+    def _diag(self, ranks: Any) -> Floats:
         raise NotImplementedError
 
+    def _between(self, ranks: Array, other_ranks: Array | None = None) -> Floats:
+        """Values between densified rankings, which are prepared here."""
+        return self._pairwise(self._prepare(ranks), None if other_ranks is None else self._prepare(other_ranks))
 
-def _repeats_pay(table, other_table):
-    # Spreading the values takes as long as computing most of them where that is fast.
-    computed = len(table.ranks) * len(other_table.ranks)
-    return 4 * computed <= len(table.inverse) * len(other_table.inverse)
+    def _between_equals(self, ranks: Array) -> Floats:
+        """Values of each ranking and an equal one of another row, unbiased: without what a row shares with itself."""
+        return self._diag(self._prepare(ranks))
 
+    def _of_distance(self, distances: Any, n_items: int) -> Floats:
+        raise NotImplementedError
 
-def _spread(values, rows, columns):
-    """``values[rows][:, columns]``, each distinct row gathered once and copied to where it belongs."""
-    spread = np.empty((len(rows), len(columns), *values.shape[2:]))
-    order = np.argsort(rows, kind="stable")
-    starts = np.searchsorted(rows[order], np.arange(len(values) + 1))
-    for distinct, (start, stop) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
-        row = values[distinct][columns]
-        for place in order[start:stop]:
-            spread[place] = row
-    return spread
+    def _of_distance_gradient(self, distances: Any, n_items: int) -> Floats:
+        if self.n_dims:
+            raise NotImplementedError
+        return np.empty((*np.shape(distances), 0))
 
 
-def check_positive(value, name, kernel):
+def inexact_rows(ranks, exact_on):
+    """Which rankings have no closed form, shape (n_samples,), and why, a verb phrase."""
+    if "missing" not in exact_on and has_missing(ranks):
+        return n_ranked(ranks) < ranks.shape[1], "has missing items"
+    if "ties" not in exact_on:
+        return rows_with_ties(ranks), "ties items"
+    return np.zeros(len(ranks), bool), ""
+
+
+def check_positive(value: Any, name: str, kernel: RankingKernel) -> None:
     """Raise unless a kernel's parameter is a positive finite number."""
-    if not (isinstance(value, Real) and 0 < value < np.inf):
+    if not (isinstance(value, Real) and 0 < float(value) < np.inf):
         raise ValueError(f"{name} of {type(kernel).__name__} must be a positive finite number, got {value!r}.")

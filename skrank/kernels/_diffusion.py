@@ -87,14 +87,12 @@ class DiffusionKernel(RankingKernel):
         if self.graph not in GRAPHS:
             raise ValueError(f"graph of DiffusionKernel must be one of {GRAPHS}, got {self.graph!r}.")
 
-    def _check_exact(self, ranks, input_name):
-        n_items = ranks.shape[1]
+    def _check_items(self, n_items):
         if n_items > MAX_ITEMS:
             raise ValueError(
-                f"{input_name} ranks {n_items} items, but DiffusionKernel is computed for up to {MAX_ITEMS} "
+                f"X ranks {n_items} items, but DiffusionKernel is computed for up to {MAX_ITEMS} "
                 f"({factorial(MAX_ITEMS)} full rankings). For more, use MallowsKernel, or select items."
             )
-        super()._check_exact(ranks, input_name)
 
     def _pairwise(self, ranks, other_ranks=None):
         return look_up_permutations(heat(ranks.shape[1], self.graph, self.beta)[0], ranks, other_ranks)

@@ -6,15 +6,8 @@ Chen, Welling & Smola, "Super-samples from kernel herding" (UAI 2010), over a po
 import numpy as np
 
 from skrank._rankings import MISSING, rank_dtype, row_blocks
-from skrank.kernels._base import RankingKernel
-from skrank.kernels._sample_pairs import (
-    diagonal_evaluator,
-    distance_tables,
-    means_function,
-    own_pair_values,
-    sign_words,
-    word_distances,
-)
+from skrank.kernels._base import inexact_rows
+from skrank.kernels._sample_pairs import distance_tables, means_function, own_pair_values, sign_words, word_distances
 from skrank.kernels._sampling import Samples, sample_consistent
 
 # Draws of the pool for each sample, besides their antithetics.
@@ -30,8 +23,8 @@ def herd(kernel, ranks, n_draws, seed, *, prior=None):
 
     Parameters
     ----------
-    kernel : kernel
-        Of scikit-learn's interface, on full rankings.
+    kernel : RankingKernel
+        On full rankings.
     ranks : ndarray of shape (n_rankings, n_items)
         Densified rankings.
     n_draws, seed : int
@@ -63,21 +56,16 @@ def _mean_embedding(kernel, ranks, pool, prior):
     """mu at each ranking of the pool, the mean kernel value to the full rankings consistent with its row."""
     if prior is None and _closed_for(kernel, ranks):
         pairs = zip(pool.positions, ranks, strict=True)
-        return np.stack([kernel._pairwise(positions, row[None])[:, 0] for positions, row in pairs])
+        return np.stack([kernel._between(positions, row[None])[:, 0] for positions, row in pairs])
     means = means_function(kernel, ranks.shape[1])
     # One ranking with all the pool as its samples, against each of the pool as a ranking of one sample.
-    whole = (pool.take(slice(row, row + 1)) for row in range(len(ranks)))
+    whole = (pool[row : row + 1] for row in range(len(ranks)))
     return np.stack([means(one, Samples(one.positions[0, :, None]))[0, 0] for one in whole])
 
 
 def _closed_for(kernel, ranks):
-    if not isinstance(kernel, RankingKernel):
-        return False
-    try:
-        kernel._check_exact(ranks, "ranks")
-    except ValueError:
-        return False
-    return True
+    # What Kemeny's distance makes of a partial ranking is not a mean over full ones.
+    return kernel._metric != "kemeny" and not inexact_rows(ranks, kernel.exact_on)[0].any()
 
 
 def _greedy(kernel, pool, attraction, n_draws):
@@ -115,5 +103,4 @@ def _values_to(kernel, pool):
 def _norms(kernel, pool):
     if distance_tables(kernel, pool.shape[-1]) is not None:
         return 0.0
-    diagonal = diagonal_evaluator(kernel)
-    return np.stack([diagonal(positions) for positions in pool])
+    return np.stack([kernel._diag(kernel._prepare(positions)) for positions in pool])

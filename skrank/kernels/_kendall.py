@@ -65,9 +65,6 @@ class KendallKernel(RankingKernel):
         n_pairs = n_pairs_of(n_items)
         return (n_pairs - 2 * np.asarray(distances, float)) / max(n_pairs, 1)
 
-    def _of_distance_gradient(self, distances, n_items):
-        return np.empty((*np.shape(distances), 0))
-
 
 def n_pairs_of(n_items):
     """Number of pairs of items."""

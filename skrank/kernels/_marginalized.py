@@ -3,14 +3,16 @@
 from numbers import Integral
 from typing import Any
 
-import numpy as np
-from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
+from sklearn.gaussian_process.kernels import Hyperparameter
 
-from skrank._typing import RandomState
 from skrank.kernels._base import RankingKernel
+from skrank.kernels._composition import as_ranking_kernel
 from skrank.kernels._herding import herd
-from skrank.kernels._sample_pairs import own_pair_means, pair_means, pair_means_and_gradient
+from skrank.kernels._sample_pairs import own_pair_means, pair_means, pair_means_and_gradient, strangers_means
 from skrank.kernels._sampling import METHODS, check_prior, sample_consistent
+
+# Any other seed gives independent samples, as seed and ranking are hashed together.
+INDEPENDENT_SEED = 0x2545F491
 
 
 class MarginalizedKernel(RankingKernel):
@@ -81,6 +83,7 @@ class MarginalizedKernel(RankingKernel):
     """
 
     exact_on = frozenset({"ties", "missing"})
+    _block_rows = 64
 
     def __init__(
         self,
@@ -89,7 +92,7 @@ class MarginalizedKernel(RankingKernel):
         method: str = "antithetic",
         n_draws: int = 20,
         prior: Any = None,
-        random_state: RandomState = 0,
+        random_state: int = 0,
     ) -> None:
         self.kernel = kernel
         self.method = method
@@ -99,9 +102,9 @@ class MarginalizedKernel(RankingKernel):
 
     # ------------------------------------------------------------ hyperparameters: those of the kernel inside
     @property
-    def missing_values(self) -> float:
+    def missing_values(self) -> float:  # type: ignore[override]
         """What stands for missing: that of the kernel inside."""
-        return missing_marker(self.kernel)
+        return self._inner.missing_values
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters of this kernel and, if `deep`, those of the kernel inside under ``kernel__`` names.
@@ -145,7 +148,7 @@ class MarginalizedKernel(RankingKernel):
 
     # ------------------------------------------------------------ values
     def _check_parameters(self):
-        check_kernel(self.kernel)
+        self._inner._check_parameters()
         if self.method not in METHODS:
             raise ValueError(f"method of MarginalizedKernel must be one of {METHODS}, got {self.method!r}.")
         if not isinstance(self.n_draws, Integral) or self.n_draws < 1:
@@ -156,46 +159,33 @@ class MarginalizedKernel(RankingKernel):
                 f"the same samples at each call), got {self.random_state!r}."
             )
 
-    def _samples(self, ranks):
-        """The samples of densified rankings."""
+    def _check_items(self, n_items):
+        self._inner._check_items(n_items)
         if self.prior is not None:
-            check_prior(self.prior, ranks.shape[1])
-        seed = int(self.random_state)
+            check_prior(self.prior, n_items)
+
+    @property
+    def _inner(self):
+        return as_ranking_kernel(self.kernel)
+
+    def _prepare(self, ranks):
+        """The samples of densified rankings."""
+        return self._draw(ranks, int(self.random_state))
+
+    def _draw(self, ranks, seed):
         if self.method == "herding":
-            return herd(self.kernel, ranks, self.n_draws, seed, prior=self.prior)
+            return herd(self._inner, ranks, self.n_draws, seed, prior=self.prior)
         return sample_consistent(ranks, self.n_draws, seed, method=self.method, prior=self.prior)
 
     def _pairwise(self, ranks, other_ranks=None):
-        return pair_means(
-            self.kernel, self._samples(ranks), None if other_ranks is None else self._samples(other_ranks)
-        )
+        return pair_means(self._inner, ranks, other_ranks)
 
     def _pairwise_and_gradient(self, ranks):
-        return pair_means_and_gradient(self.kernel, self._samples(ranks))
+        return pair_means_and_gradient(self._inner, ranks)
 
     def _diag(self, ranks):
-        return own_pair_means(self.kernel, self._samples(ranks))
+        return own_pair_means(self._inner, ranks)
 
-
-def check_kernel(kernel):
-    """Raise unless `kernel` is a kernel, or a combination of kernels, whose parameters make one."""
-    if not isinstance(kernel, Kernel):
-        raise TypeError(
-            "kernel must be a kernel object, such as skrank.kernels.MallowsKernel() or a sum or product of such, got "
-            f"{kernel!r}."
-        )
-    if isinstance(kernel, RankingKernel):
-        kernel._check_parameters()
-        return
-    for part in kernel.get_params(deep=False).values():
-        if isinstance(part, Kernel):
-            check_kernel(part)
-
-
-def missing_marker(kernel):
-    """What stands for missing in the data of a kernel or a combination of kernels; NaN unless one of them says else."""
-    if isinstance(kernel, RankingKernel):
-        return kernel.missing_values
-    markers = [value for name, value in kernel.get_params().items() if name.split("__")[-1] == "missing_values"]
-    numbers = [value for value in markers if not np.isnan(value)]
-    return numbers[0] if numbers else np.nan
+    def _between_equals(self, ranks):
+        seed = int(self.random_state)
+        return strangers_means(self._inner, self._draw(ranks, seed), self._draw(ranks, seed ^ INDEPENDENT_SEED))

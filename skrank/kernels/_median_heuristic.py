@@ -1,27 +1,31 @@
 """The median heuristic: a kernel's scale from the distances in the data."""
 
+from functools import partial
+
 import numpy as np
 
 from skrank._fitting import warn_caller
 from skrank._rankings import aggregate
-from skrank.metrics._pair_products import sign_products
+from skrank.kernels._gram import pairwise_matrix
+from skrank.kernels._sample_pairs import TASK_ROWS, evaluated_means
+from skrank.metrics._distances import ranking_distances
 
 
-def expected_kendall_distances(ranks):
-    """Kendall distances between all densified rankings, their expectation over consistent full rankings."""
-    n_pairs = ranks.shape[1] * (ranks.shape[1] - 1) / 2
-    return sign_products(ranks, slope=-0.5, intercept=n_pairs / 2)
-
-
-def nu_from_median(ranks, distances=expected_kendall_distances):
+def nu_from_median(ranks, metric="kendall", metric_params=None, *, draw=None, n_jobs=None, track=None):
     """The inverse of the median distance over all pairs of rankings.
 
     Parameters
     ----------
     ranks : ndarray of shape (n_rankings, n_items)
         Densified rankings.
-    distances : callable
-        Function of densified distinct rankings that gives the square matrix of their distances.
+    metric : str, default="kendall"
+        Of `ranking_distances`; on partial rankings its expectation over consistent full rankings.
+    metric_params : dict, default=None
+    draw : callable, default=None
+        Function of densified rankings that draws the `Samples` over which the expectation is taken; None means a
+        closed form.
+    n_jobs, track
+        As in `kernel_matrix`.
 
     Returns
     -------
@@ -29,7 +33,12 @@ def nu_from_median(ranks, distances=expected_kendall_distances):
         1.0, with a warning, if the median is zero or there is no pair.
     """
     table = aggregate(ranks)
-    values = distances(table.ranks)
+    distances = partial(ranking_distances, metric=metric, **(metric_params or {}))
+    if draw is None:
+        values = pairwise_matrix(distances, table.ranks, track=track)
+    else:
+        means = partial(evaluated_means, distances)
+        values = pairwise_matrix(means, draw(table.ranks), block_rows=TASK_ROWS, n_jobs=n_jobs, track=track)
     upper = np.triu(np.ones(values.shape, bool))
     pairs = np.multiply.outer(table.weights, table.weights)
     np.fill_diagonal(pairs, table.weights * (table.weights - 1) / 2)

@@ -1,52 +1,26 @@
 """Kernels and distances between partial rankings, as a transformer in front of scikit-learn's kernel methods."""
 
-import contextlib
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
-import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Product, Sum
-from sklearn.utils import gen_batches
+from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
-from skrank._callbacks import CallbackSupportMixin, track
+from skrank._callbacks import CallbackSupportMixin, fit_task
 from skrank._fitting import all_or_nothing
 from skrank._random import as_random_state
-from skrank._rankings import MISSING, aggregate, check_rankings, has_missing, row_blocks, rows_with_ties
+from skrank._rankings import check_rankings
 from skrank._typing import ArrayLike, Floats, RandomState, _fit_context
-from skrank.kernels._base import RankingKernel
-from skrank.kernels._diffusion import DiffusionKernel
-from skrank.kernels._kendall import KendallKernel
-from skrank.kernels._mallows import MallowsKernel
-from skrank.kernels._marginalized import MarginalizedKernel, check_kernel
-from skrank.kernels._median_heuristic import expected_kendall_distances, nu_from_median
-from skrank.kernels._positions import HammingKernel, SpearmanKernel
-from skrank.kernels._sample_pairs import diagonal_evaluator, evaluator, own_pair_means, pair_means
+from skrank.kernels._composition import as_ranking_kernel
+from skrank.kernels._gram import kernel_matrix, prepare
+from skrank.kernels._marginalized import MarginalizedKernel
+from skrank.kernels._median_heuristic import nu_from_median
+from skrank.kernels._methods import check_exact, choose_method
+from skrank.kernels._names import KERNEL_NAMES, named_kernel
 from skrank.kernels._sampling import METHODS
-from skrank.kernels._semimetric import SemimetricKernel
-from skrank.metrics._distances import ranking_distances
-
-SEMIMETRICS = ("kemeny", "spearman_footrule", "spearman", "hamming", "lp")
-KERNEL_NAMES = (
-    "kendall",
-    "mallows",
-    "hamming",
-    "spearman",
-    *(f"semimetric_{metric}" for metric in SEMIMETRICS),
-    "diffusion",
-)
-EVERYTHING = frozenset({"ties", "missing"})
-BLOCK_ROWS = 128
-# Blocks of a closed form that tells callbacks of its progress.
-TRACKED_BLOCKS = 16
-# Squared distances below this share of the norms are rounding: those of equal rankings.
-ROUNDING = 1e-12
 
 
 class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -216,9 +190,8 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
         -------
         self : object
         """
-        context = self._begin("fit", X, y)
-        self._fit(X, context)
-        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
+        with fit_task(self, X, y, n_stages=int(self._needs_median())) as task:
+            self._fit(X, task)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -238,11 +211,9 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
         matrix : ndarray of shape (n_samples, n_samples), float64
             Symmetric.
         """
-        context = self._begin("fit_transform", X, y, n_stages=1)
-        self._fit(X, context)
-        matrix = self._matrix(self._training, self._tracking(context, "kernel matrix"))
-        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
-        return matrix
+        with fit_task(self, X, y, n_stages=1 + self._needs_median(), name="fit_transform") as task:
+            self._fit(X, task)
+            return self._matrix(self._training, None, _tracking(task, "kernel matrix"))
 
     def transform(self, X: ArrayLike) -> Floats:
         """The matrix between rankings and the training rankings.
@@ -259,87 +230,52 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
         check_is_fitted(self)
         ranks = check_rankings(X, estimator=self, reset=False)
         if self.method_ == "exact":
-            check_exact(ranks, exact_on(self.kernel_), "X")
-        return self._matrix(self._represent(ranks))
+            check_exact(self._marginalized, ranks, "X")
+        return self._matrix(prepare(self._marginalized, ranks), self._training)
 
-    def _begin(self, name, X, y, n_stages=0):
-        """The context of a fit that tells callbacks of so many stages, and of the median distance if it takes that."""
-        context = self._init_callback_context(name, max_subtasks=n_stages + self._needs_median())
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        return context
+    def _fit(self, X, task):
+        ranks = check_rankings(X, estimator=self)
+        self._seed = int(as_random_state(self.random_state).randint(2**31 - 1))
+        kernel = named_kernel(self.kernel) if isinstance(self.kernel, str) else self.kernel
+        full = as_ranking_kernel(kernel)
+        full._check_parameters()
+        full._check_items(ranks.shape[1])
+        self.method_ = choose_method(full, ranks, self.method, self.prior)
+        if self._needs_median():
+            kernel.set_params(nu=self._median_nu(kernel, ranks, _tracking(task, "median distance")))
+        elif isinstance(self.kernel, str) and "nu" in kernel.get_params():
+            kernel.set_params(nu=float(self.nu))
+        self.kernel_ = kernel
+        self.nu_ = getattr(kernel, "nu", None)
+        self._marginalized = full if self.method_ == "exact" else self._sampled(kernel)
+        self._training = prepare(self._marginalized, ranks)
+        self._n_features_out = len(ranks)
 
-    def _tracking(self, context, name):
-        """What tells callbacks of the blocks of a stage; None if there are none."""
-        return partial(track, self, context, name) if getattr(self, "_skl_callbacks", None) else None
+    def _sampled(self, kernel):
+        return MarginalizedKernel(
+            kernel, method=self.method_, n_draws=self.n_draws, prior=self.prior, random_state=self._seed
+        )
 
     def _needs_median(self):
         return self.nu == "median" and isinstance(self.kernel, str) and "nu" in named_kernel(self.kernel).get_params()
 
-    def _fit(self, X, context):
-        ranks = check_rankings(X, estimator=self)
-        self._seed = int(as_random_state(self.random_state).randint(2**31 - 1))
-        kernel = named_kernel(self.kernel) if isinstance(self.kernel, str) else self.kernel
-        check_kernel(kernel)
-        self.method_ = choose_method(kernel, ranks, self.method, self.prior)
-        self.kernel_ = self._scale(kernel, ranks, self._tracking(context, "median distance"))
-        self.nu_ = getattr(self.kernel_, "nu", None)
-        self._training = self._represent(ranks)
-        self._n_features_out = len(ranks)
+    def _median_nu(self, kernel, ranks, track):
+        # Kendall's expected distance has a closed form on all rankings.
+        closed = self.method_ == "exact" or kernel._metric == "kendall"
+        draw = None if closed else self._sampled(kernel)._prepare
+        return nu_from_median(ranks, kernel._metric, kernel._metric_params, draw=draw, n_jobs=self.n_jobs, track=track)
 
-    def _scale(self, kernel, ranks, tracking):
-        if self._needs_median():
-            return kernel.set_params(nu=nu_from_median(ranks, self._distances_of(kernel, tracking)))
-        if isinstance(self.kernel, str) and "nu" in kernel.get_params():
-            return kernel.set_params(nu=float(self.nu))
-        return kernel
-
-    def _distances_of(self, kernel, tracking):
-        """Function of rankings that gives their distances, over which the median is taken."""
-        distance = _Distance(kernel._metric, kernel._metric_params)
-        if kernel._metric == "kendall":
-            at_once = expected_kendall_distances
-        elif self.method_ == "exact":
-            at_once = distance._pairwise
-        else:
-            return lambda ranks: pair_means(
-                distance, self._samples_for(distance, ranks), n_jobs=self.n_jobs, track=tracking
-            )
-        if tracking is None:
-            return at_once
-        return lambda ranks: list(tracking(map(at_once, [ranks]), 1))[0]
-
-    def _samples_for(self, kernel, ranks):
-        sampled = MarginalizedKernel(
-            kernel, method=self.method_, n_draws=self.n_draws, prior=self.prior, random_state=self._seed
+    def _matrix(self, rankings, other, track=None):
+        distance = self.output == "distance"
+        return kernel_matrix(
+            self._marginalized,
+            rankings,
+            other,
+            normalize=self.normalize,
+            distance=distance,
+            n_jobs=self.n_jobs,
+            track=track,
         )
-        return sampled._samples(ranks)
-
-    def _represent(self, ranks):
-        """What the matrix is computed from: distinct rankings or their samples."""
-        table = aggregate(ranks)
-        repeats = is_function_of_rankings(self.kernel_) and 2 * len(table.ranks) <= len(ranks)
-        distinct, inverse = (table.ranks, table.inverse) if repeats else (ranks, None)
-        if self.method_ == "exact":
-            return Represented(distinct, inverse)
-        return Represented(self._samples_for(self.kernel_, distinct), inverse)
-
-    def _matrix(self, represented, tracking=None):
-        training = self._training
-        exact = self.method_ == "exact"
-        gram = exact_gram if exact else pair_means
-        other = None if represented is training else training.content
-        matrix = gram(self.kernel_, represented.content, other, n_jobs=self.n_jobs, track=tracking)
-        if self.normalize or self.output == "distance":
-            diagonal = (
-                diagonal_evaluator(self.kernel_) if exact else lambda samples: own_pair_means(self.kernel_, samples)
-            )
-            norms = diagonal(represented.content)
-            other_norms = norms if represented is training else diagonal(training.content)
-            if self.normalize:
-                norms, other_norms = normalize_kernel(matrix, norms, other_norms)
-            if self.output == "distance":
-                kernel_to_distance(matrix, norms, other_norms)
-        return expand(matrix, represented.inverse, training.inverse)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -348,162 +284,6 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
         return tags
 
 
-class Represented(NamedTuple):
-    """Distinct rankings or their samples, and which of them each row is (None: row by row)."""
-
-    content: object
-    inverse: np.ndarray | None
-
-
-class _Distance(RankingKernel):
-    """A distance in a kernel's place, to be averaged over samples."""
-
-    missing_values = np.nan
-
-    def __init__(self, metric, metric_params):
-        self.metric = metric
-        self.metric_params = metric_params
-
-    @property
-    def _metric(self):
-        return self.metric
-
-    def _of_distance(self, distances, n_items):
-        return distances
-
-    def _pairwise(self, ranks, other_ranks=None):
-        return ranking_distances(ranks, other_ranks, self.metric, **self.metric_params)
-
-    def _diag(self, ranks):
-        return np.zeros(len(ranks))
-
-
-# ---------------------------------------------------------------- kernel and method
-def named_kernel(name):
-    """The kernel object of a name in ``KERNEL_NAMES``."""
-    if name.startswith("semimetric_"):
-        return SemimetricKernel(metric=name.removeprefix("semimetric_"))
-    classes = {
-        "kendall": KendallKernel,
-        "mallows": MallowsKernel,
-        "hamming": HammingKernel,
-        "spearman": SpearmanKernel,
-        "diffusion": DiffusionKernel,
-    }
-    return classes[name]()
-
-
-def exact_on(kernel):
-    """On what a kernel, or a combination of kernels, equals its own marginalisation: of "ties" and "missing"."""
-    if isinstance(kernel, RankingKernel):
-        return kernel.exact_on
-    if isinstance(kernel, ConstantKernel):
-        return EVERYTHING
-    if isinstance(kernel, Sum):
-        return exact_on(kernel.k1) & exact_on(kernel.k2)
-    # The mean of a product is not the product of the means, unless one of them is constant.
-    if isinstance(kernel, Product) and isinstance(kernel.k1, ConstantKernel):
-        return exact_on(kernel.k2)
-    if isinstance(kernel, Product) and isinstance(kernel.k2, ConstantKernel):
-        return exact_on(kernel.k1)
-    return frozenset()
-
-
-def is_function_of_rankings(kernel):
-    """Whether equal rankings of different rows have the value of one row with itself; not so with WhiteKernel."""
-    if isinstance(kernel, (RankingKernel, ConstantKernel)):
-        return True
-    parts = [part for part in kernel.get_params(deep=False).values() if isinstance(part, Kernel)]
-    return bool(parts) and all(map(is_function_of_rankings, parts))
-
-
-def not_exact(ranks, exact):
-    """Which rankings have no closed form, shape (n_samples,), and why, a verb phrase."""
-    if "missing" not in exact and has_missing(ranks):
-        return (ranks == MISSING).any(axis=1), "has missing items"
-    if "ties" not in exact:
-        return rows_with_ties(ranks), "ties items"
-    return np.zeros(len(ranks), bool), ""
-
-
-def check_exact(ranks, exact, input_name):
-    """Raise on a ranking without a closed form."""
-    rows, trouble = not_exact(ranks, exact)
-    if rows.any():
-        raise ValueError(
-            f"Row {int(np.argmax(rows))} of {input_name} {trouble}, for which the kernel has no closed form, but "
-            "method='exact' was asked for, or chosen because all training rankings have one. Exact and sampled values "
-            "must not be mixed in one matrix: fit with method='antithetic' (or 'monte_carlo')."
-        )
-
-
-def choose_method(kernel, ranks, method, prior):
-    """The method that `method` means for these training rankings."""
-    if method == "exact":
-        if prior is not None:
-            raise ValueError("method='exact' has no closed form under a prior. Use method='antithetic' or 'auto'.")
-        check_exact(ranks, exact_on(kernel), "X")
-    if method != "auto":
-        return method
-    if prior is None and not not_exact(ranks, exact_on(kernel))[0].any():
-        return "exact"
-    return "antithetic" if getattr(kernel, "_metric", None) == "kendall" else "monte_carlo"
-
-
-# ---------------------------------------------------------------- matrices
-def exact_gram(kernel, ranks, other=None, *, n_jobs=None, track=None):
-    """Gram matrix of densified rankings by closed forms, blocks of rows by joblib workers.
-
-    ``track(blocks, n_blocks)``, if given, iterates over the blocks as they are computed, and may tell of it.
-    """
-    evaluate = evaluator(kernel)
-    n_workers = effective_n_jobs(n_jobs)
-    if n_workers == 1 and track is None:
-        return evaluate(ranks, other)
-    symmetric = other is None
-    matrix = np.empty((len(ranks), len(ranks if symmetric else other)))
-    # Several blocks for each worker even out the rows of a triangle.
-    even = max(-(-len(ranks) // max(4 * n_workers, 0 if track is None else TRACKED_BLOCKS)), 1)
-    blocks = list(row_blocks(len(ranks), 8 * matrix.shape[1] * 2 * n_workers, max_rows=even))
-    # Whole arrays and slices: a cluster is sent each array once.
-    tasks = (delayed(_exact_rows)(evaluate, ranks, rows, other) for rows in blocks)
-    with threadpool_limits(1, "blas") if n_workers > 1 else contextlib.nullcontext():
-        computed = Parallel(n_jobs, prefer="threads", return_as="generator")(tasks)
-        for rows, values in zip(blocks, computed if track is None else track(computed, len(blocks)), strict=True):
-            if symmetric:
-                matrix[rows, rows.start :] = values
-                matrix[rows.start :, rows] = values.T
-            else:
-                matrix[rows] = values
-    return matrix
-
-
-def _exact_rows(evaluate, ranks, rows, other):
-    if other is not None:
-        return evaluate(ranks[rows], other)
-    own, later = evaluate(ranks[rows]), ranks[rows.stop :]
-    return np.hstack([own, evaluate(ranks[rows], later)]) if len(later) else own
-
-
-def normalize_kernel(matrix, norms, other_norms):
-    """Divide by the square roots of the diagonals, in place; returns the diagonals of the result."""
-    scale, other_scale = (np.where(values > 0, np.sqrt(values), 1.0) for values in (norms, other_norms))
-    for rows in gen_batches(len(matrix), BLOCK_ROWS):
-        matrix[rows] /= np.multiply.outer(scale[rows], other_scale)
-    return (norms > 0).astype(float), (other_norms > 0).astype(float)
-
-
-def kernel_to_distance(matrix, norms, other_norms):
-    """Turn kernel values into squared distances of the embeddings, in place."""
-    for rows in gen_batches(len(matrix), BLOCK_ROWS):
-        block = matrix[rows]
-        total = np.add.outer(norms[rows], other_norms)
-        np.subtract(total, 2 * block, out=block)
-        block[block <= ROUNDING * total] = 0
-
-
-def expand(matrix, inverse, other_inverse):
-    """Rows and columns of distinct rankings back to those of the data."""
-    if inverse is not None:
-        matrix = matrix[inverse]
-    return matrix if other_inverse is None else np.take(matrix, other_inverse, axis=1)
+def _tracking(task, name):
+    """What reports the blocks of a stage; None if nobody listens."""
+    return partial(task.track, name) if task.is_watched else None

@@ -59,9 +59,6 @@ class HammingKernel(RankingKernel):
     def _of_distance(self, distances, n_items):
         return n_items - np.asarray(distances, float)
 
-    def _of_distance_gradient(self, distances, n_items):
-        return np.empty((*np.shape(distances), 0))
-
 
 class SpearmanKernel(RankingKernel):
     """Spearman kernel: Spearman's rho, the correlation of the items' positions under two full rankings.
@@ -110,9 +107,6 @@ class SpearmanKernel(RankingKernel):
     def _of_distance(self, distances, n_items):
         distances = np.asarray(distances, float)
         return 1 - 6 * distances / (n_items * (n_items**2 - 1)) if n_items > 1 else np.zeros(distances.shape)
-
-    def _of_distance_gradient(self, distances, n_items):
-        return np.empty((*np.shape(distances), 0))
 
 
 # ---------------------------------------------------------------- expected positions

@@ -7,19 +7,12 @@ which two rankings' words differ: faster than a product of sign matrices, and ex
 samples of a tile. No array over all pairs of samples of all rankings is ever made.
 """
 
-import contextlib
 from functools import partial
 
 import numpy as np
-from joblib import effective_n_jobs
-from sklearn import clone
 from sklearn.utils import gen_batches
-from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import threadpool_limits
 
-from skrank._rankings import MISSING, pair_indices, row_blocks
-from skrank.kernels._base import RankingKernel
-from skrank.kernels._sampling import Samples
+from skrank._rankings import pair_indices, row_blocks
 
 WORD_BITS = 64
 # Rankings of a task for a worker.
@@ -30,41 +23,7 @@ TILE_PAIRS = 1 << 15
 TILE_SAMPLES = 720
 
 
-# ---------------------------------------------------------------- evaluating a kernel
-def evaluator(kernel):
-    """Function (ranks, other ranks or None) -> Gram matrix of densified rankings, for any kernel of scikit-learn's."""
-    if isinstance(kernel, RankingKernel):
-        return kernel._pairwise
-    plain = _nan_is_missing(kernel)
-    return lambda ranks, other=None: plain(_as_floats(ranks), None if other is None else _as_floats(other))
-
-
-def diagonal_evaluator(kernel):
-    """Function ranks -> kernel value of each densified ranking with itself."""
-    if isinstance(kernel, RankingKernel):
-        return kernel._diag
-    plain = _nan_is_missing(kernel)
-    return lambda ranks: plain.diag(_as_floats(ranks))
-
-
-def _gradient_evaluator(kernel):
-    if isinstance(kernel, RankingKernel):
-        return kernel._pairwise_and_gradient
-    plain = _nan_is_missing(kernel)
-    return lambda ranks: plain(_as_floats(ranks), eval_gradient=True)
-
-
-def _nan_is_missing(kernel):
-    # A combination of kernels validates what it gets: a number that stands for missing must not be read into ranks.
-    kernel = clone(kernel)
-    markers = [name for name in kernel.get_params() if name.split("__")[-1] == "missing_values"]
-    return kernel.set_params(**dict.fromkeys(markers, np.nan))
-
-
-def _as_floats(ranks):
-    return np.where(ranks == MISSING, np.nan, ranks)
-
-
+# ---------------------------------------------------------------- kernel values
 def distance_tables(kernel, n_items, gradient=False):
     """Kernel values, and derivatives in `theta`, at the Kendall distances 0, ..., n (n - 1) / 2.
 
@@ -73,7 +32,7 @@ def distance_tables(kernel, n_items, gradient=False):
     tables : ndarray of shape (1 or 1 + n_dims, n_distances), float64
         None if the kernel is not a function of the Kendall distance.
     """
-    if getattr(kernel, "_metric", None) != "kendall":
+    if kernel._metric != "kendall":
         return None
     distances = np.arange(n_items * (n_items - 1) // 2 + 1.0)
     values = np.asarray(kernel._of_distance(distances, n_items), float)[None]
@@ -109,70 +68,44 @@ def word_distances(words, other_words):
 
 
 # ---------------------------------------------------------------- all pairs of rankings
-def pair_means(kernel, samples, other=None, *, n_jobs=None, track=None):
+def pair_means(kernel, samples, other=None):
     """Mean kernel value over all sample pairs, for all pairs of rankings.
 
     Parameters
     ----------
-    kernel : kernel
-        Of scikit-learn's interface, on full rankings.
+    kernel : RankingKernel
+        On full rankings.
     samples, other : Samples
         Of n_rankings and n_other rankings; other None means `samples`, and the result is then exactly symmetric.
-    n_jobs : int, default=None
-        Number of joblib workers that take blocks of rows.
-    track : callable, default=None
-        ``track(blocks, n_blocks)`` iterates over the blocks as they are computed, and may tell of it.
 
     Returns
     -------
     means : ndarray of shape (n_rankings, n_other), float64
     """
-    return _all_pairs(kernel, samples, other, n_jobs, gradient=False, track=track)[0]
+    means = means_function(kernel, samples.positions.shape[-1])(samples, samples if other is None else other)
+    if other is None:
+        _symmetrize(means)
+    return means[0]
 
 
-def pair_means_and_gradient(kernel, samples, *, n_jobs=None):
+def pair_means_and_gradient(kernel, samples):
     """As `pair_means`, with the derivatives in the kernel's `theta` on the last axis of a second array."""
-    means, *gradient = _all_pairs(kernel, samples, None, n_jobs, gradient=True)
-    shape = (*means.shape, kernel.n_dims)
-    return means, np.stack(gradient, axis=-1) if gradient else np.empty(shape)
-
-
-def _all_pairs(kernel, samples, other, n_jobs, gradient, track=None):
-    symmetric = other is None
-    other = samples if symmetric else other
-    n_rankings, n_other = len(samples.positions), len(other.positions)
-    means_of = means_function(kernel, samples.positions.shape[-1], gradient)
-    results = np.empty((1 + kernel.n_dims if gradient else 1, n_rankings, n_other))
-    blocks = list(row_blocks(n_rankings, 16 * len(results) * n_other, max_rows=TASK_ROWS))
-    # Whole arrays and slices: a cluster is sent each array once.
-    tasks = (
-        delayed(_rows_of_means)(means_of, rows, rows.start if symmetric else 0, *samples, *other) for rows in blocks
-    )
-    # Workers are the threads; a product inside one of them takes no more.
-    one_thread = effective_n_jobs(n_jobs) > 1
-    with threadpool_limits(1, "blas") if one_thread else contextlib.nullcontext():
-        computed = Parallel(n_jobs, prefer="threads", return_as="generator")(tasks)
-        if track is not None:
-            computed = track(computed, len(blocks))
-        for rows, values in zip(blocks, computed, strict=True):
-            if symmetric:
-                results[:, rows, rows.start :] = values
-                results[:, rows.start :, rows] = values.transpose(0, 2, 1)
-                _symmetrize(results[:, rows, rows])
-            else:
-                results[:, rows] = values
-    return results
-
-
-def _rows_of_means(means_of, rows, first_other, positions, weights, other_positions, other_weights):
-    samples, other = Samples(positions, weights), Samples(other_positions, other_weights)
-    return means_of(samples.take(rows), other.take(slice(first_other, None)))
+    n_rankings = len(samples)
+    means_of = means_function(kernel, samples.positions.shape[-1], gradient=True)
+    results = np.empty((1 + kernel.n_dims, n_rankings, n_rankings))
+    for rows in row_blocks(n_rankings, 16 * len(results) * n_rankings, max_rows=TASK_ROWS):
+        values = means_of(samples[rows], samples[rows.start :])
+        _symmetrize(values[:, :, : rows.stop - rows.start])
+        results[:, rows, rows.start :] = values
+        results[:, rows.start :, rows] = values.transpose(0, 2, 1)
+    means, *gradient = results
+    return means, np.stack(gradient, axis=-1) if gradient else np.empty((*means.shape, 0))
 
 
 def _symmetrize(squares):
     # Sums of a pair in either order agree to rounding alone.
     below = np.tril_indices(squares.shape[1], -1)
-    squares[:, below[1], below[0]] = squares[:, below[0], below[1]]
+    squares[:, below[0], below[1]] = squares[:, below[1], below[0]]
 
 
 def means_function(kernel, n_items, gradient=False):
@@ -180,8 +113,17 @@ def means_function(kernel, n_items, gradient=False):
     tables = distance_tables(kernel, n_items, gradient)
     if tables is not None:
         return partial(_table_means, tables)
-    evaluate = _gradient_evaluator(kernel) if gradient else evaluator(kernel)
-    return partial(_evaluated_means, partial(_evaluated_tile, evaluate, gradient), 1 + kernel.n_dims if gradient else 1)
+    if gradient:
+        return partial(_evaluated_means, partial(_tile_and_gradient, kernel), 1 + kernel.n_dims)
+    return partial(_evaluated_means, kernel._between, 1)
+
+
+def evaluated_means(evaluate, samples, other=None):
+    """As `pair_means`, of a function (positions, other positions) -> values in place of a kernel."""
+    means = _evaluated_means(evaluate, 1, samples, samples if other is None else other)
+    if other is None:
+        _symmetrize(means)
+    return means[0]
 
 
 # ---------------------------------------------------------------- functions of the Kendall distance
@@ -286,12 +228,10 @@ def _evaluated_means(tile, n_results, samples, other):
     return means
 
 
-def _evaluated_tile(evaluate, gradient, positions, other):
-    if not gradient:
-        return evaluate(positions, other)
+def _tile_and_gradient(kernel, positions, other):
     # Kernels give gradients of square matrices alone: the corner of that of both sides together.
     n_left = len(positions)
-    values, derivatives = evaluate(np.concatenate([positions, other]))
+    values, derivatives = kernel._pairwise_and_gradient(kernel._prepare(np.concatenate([positions, other])))
     corner = np.concatenate([values[..., None], derivatives], axis=-1)[:n_left, n_left:]
     return np.moveaxis(corner, -1, 0)
 
@@ -312,8 +252,7 @@ def own_pair_values(kernel, positions, other):
     n_items = positions.shape[-1]
     tables = distance_tables(kernel, n_items)
     if tables is None:
-        evaluate = evaluator(kernel)
-        return np.stack([evaluate(*rows) for rows in zip(positions, other, strict=True)])
+        return np.stack([kernel._between(*rows) for rows in zip(positions, other, strict=True)])
     words, other_words = sign_words(positions), sign_words(other)
     values = np.empty((len(positions), positions.shape[1], other.shape[1]))
     for rows in row_blocks(len(values), 16 * values[0].size * words.shape[-1], max_rows=256):
@@ -327,8 +266,21 @@ def own_pair_means(kernel, samples):
     n_rankings, n_draws, _ = samples.positions.shape
     means = np.empty(n_rankings)
     for rows in row_blocks(n_rankings, 16 * n_draws**2, max_rows=1024):
-        part = samples.take(rows)
+        part = samples[rows]
         values = own_pair_values(kernel, part.positions, part.positions)
         weights = _weights(part)
         means[rows] = np.einsum("rij,ri,rj->r", values, weights, weights)
     return means
+
+
+def strangers_means(kernel, samples, other):
+    """Mean kernel value over all pairs of two independent sets of samples of each ranking, shape (n_rankings,)."""
+    values = np.empty(len(samples))
+    for rows in gen_batches(len(values), TASK_ROWS):
+        block, other_block = samples[rows], other[rows]
+        pairs = own_pair_values(kernel, block.positions, other_block.positions)
+        if block.weights is None:
+            values[rows] = pairs.mean(axis=(1, 2))
+        else:
+            values[rows] = np.einsum("rij,ri,rj->r", pairs, block.weights, other_block.weights)
+    return values

@@ -5,7 +5,7 @@ in: their random words come from a counter-based generator keyed by a hash of bo
 true function of two rankings, and its Gram matrices are positive semi-definite.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from skrank._rankings import MISSING, bucket_places, check_rankings, rank_dtype,
 METHODS = ("monte_carlo", "antithetic", "herding")
 
 
-class Samples(NamedTuple):
+@dataclass(frozen=True)
+class Samples:
     """Full rankings that stand for partial ones.
 
     positions : ndarray of shape (n_rankings, n_draws, n_items)
@@ -28,9 +29,16 @@ class Samples(NamedTuple):
     positions: np.ndarray
     weights: np.ndarray | None = None
 
-    def take(self, rows):
+    def __len__(self):
+        return len(self.positions)
+
+    def __getitem__(self, rows):
         """The samples of some of the rankings."""
         return Samples(self.positions[rows], None if self.weights is None else self.weights[rows])
+
+    def __sizeof__(self):
+        # A cluster sends what is large to each worker once.
+        return self.positions.nbytes + (0 if self.weights is None else self.weights.nbytes)
 
 
 def sample_consistent(ranks, n_draws, seed, *, method="antithetic", prior=None):

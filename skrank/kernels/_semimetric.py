@@ -86,7 +86,7 @@ class SemimetricKernel(RankingKernel):
         return Hyperparameter("nu", "numeric", self.nu_bounds)
 
     @property
-    def exact_on(self) -> frozenset[str]:  # type: ignore[override]
+    def exact_on(self) -> frozenset[str]:
         """Where the kernel is defined besides full rankings: its own marginalisation, or one of the Kemeny distance."""
         return {"kendall": frozenset({"ties"}), "kemeny": frozenset({"ties", "missing"})}.get(self.metric, frozenset())
 
@@ -185,9 +185,8 @@ class DistanceInducedKernel(RankingKernel):
     def _check_parameters(self):
         check_kernel_metric(self.metric, self.p, self)
 
-    def _check_exact(self, ranks, input_name):
-        super()._check_exact(ranks, input_name)
-        self._center_ranks(ranks.shape[1])
+    def _check_items(self, n_items):
+        self._center_ranks(n_items)
 
     def _center_ranks(self, n_items):
         """The center as one densified full ranking, shape (1, n_items)."""

@@ -17,9 +17,10 @@ from threadpoolctl import threadpool_limits
 from skrank._random import as_generator
 from skrank._rankings import MISSING, aggregate, check_rankings, check_same_items, refuse_masked
 from skrank._typing import ArrayLike, RandomState, validate_params
-from skrank.kernels._marginalized import missing_marker
-from skrank.kernels._partial import KERNEL_NAMES, PartialRankingKernel
-from skrank.stats._mmd_gram import distinct_gram, ranking_kernels, settle
+from skrank.kernels._composition import as_ranking_kernel
+from skrank.kernels._names import KERNEL_NAMES
+from skrank.kernels._partial import PartialRankingKernel
+from skrank.stats._mmd_gram import distinct_gram, settle
 
 # Permutations of one task: enough for a matrix product, few enough that many workers get some.
 BLOCK_PERMUTATIONS = 250
@@ -222,7 +223,7 @@ def mmd_test_from_kernel(
 # ---------------------------------------------------------------- input
 def _pooled_gram(X, Y, kernel, rng, n_jobs):
     """Gram matrix of the distinct rankings, which one each row is, how many rows are X's, and the kernel."""
-    marker = missing_marker(kernel) if isinstance(kernel, Kernel) else np.nan
+    marker = as_ranking_kernel(kernel).missing_values if isinstance(kernel, Kernel) else np.nan
     samples = [check_rankings(rows, input_name=name, missing_values=marker) for rows, name in ((X, "X"), (Y, "Y"))]
     check_same_items(X, Y, *samples)
     for ranks, name in zip(samples, ("X", "Y"), strict=True):
@@ -230,12 +231,12 @@ def _pooled_gram(X, Y, kernel, rng, n_jobs):
             raise ValueError(f"{name} has one ranking; an unbiased estimate needs at least two in either sample.")
     table = aggregate(np.concatenate(samples))
     pooled = np.where(table.ranks == MISSING, np.nan, table.ranks)[table.inverse]
-    kernel, normalize = settle(kernel, pooled, int(rng.integers(2**31)))
-    for part in ranking_kernels(kernel):
-        for ranks, name in zip(samples, ("X", "Y"), strict=True):
-            part._check_exact(ranks, name)
+    kernel, reported, normalize = settle(kernel, pooled, int(rng.integers(2**31)))
+    kernel._check_items(table.ranks.shape[1])
+    for ranks, name in zip(samples, ("X", "Y"), strict=True):
+        kernel._check_exact(ranks, name)
     gram = distinct_gram(kernel, table.ranks, table.weights > 1, normalize=normalize, n_jobs=n_jobs)
-    return gram, table.inverse, len(samples[0]), kernel
+    return gram, table.inverse, len(samples[0]), reported
 
 
 def _check_kernel_matrix(gram, labels):

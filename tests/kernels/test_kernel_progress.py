@@ -51,7 +51,8 @@ def test_every_stage_ends_as_announced_and_changes_nothing(kernel, top_k, stages
 def test_a_fit_tells_of_the_median_alone():
     recorder = Recorder()
     PartialRankingKernel(random_state=0).set_callbacks(recorder).fit(make_rankings(30, 5, random_state=0))
-    assert recorder.ended == ["median distance", "median distance", "fit"]
+    assert set(recorder.ended[:-1]) == {"median distance"}
+    assert recorder.ended[-1] == "fit"
     PartialRankingKernel(nu=0.1).set_callbacks(recorder).fit(make_rankings(30, 5, random_state=0))
     assert recorder.ended == ["fit"]
 

@@ -1,6 +1,7 @@
 """MarginalizedKernel: means over sample pairs against enumeration, gradients, unbiasedness, variance, herding."""
 
 import pickle
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -21,6 +22,8 @@ from skrank.kernels import (
     SemimetricKernel,
     SpearmanKernel,
 )
+from skrank.kernels._composition import as_ranking_kernel
+from skrank.kernels._gram import Prepared, kernel_matrix
 from skrank.kernels._herding import herd
 from skrank.kernels._sample_pairs import own_pair_means, pair_means, pair_means_and_gradient
 from skrank.kernels._sampling import Samples, sample_consistent
@@ -86,11 +89,12 @@ def test_means_are_those_over_all_sample_pairs(name, n_draws, weighted):
         for size, count in zip((7, 4), n_draws, strict=True)
     )
     if weighted != "neither":
-        samples = samples._replace(weights=rng.dirichlet(np.ones(n_draws[0]), 7))
+        samples = replace(samples, weights=rng.dirichlet(np.ones(n_draws[0]), 7))
     if weighted == "both":
-        other = other._replace(weights=rng.dirichlet(np.ones(n_draws[1]), 4))
-    truth = all_pairs_mean(kernel, samples, samples)
-    np.testing.assert_allclose(pair_means(kernel, samples, other), all_pairs_mean(kernel, samples, other), atol=1e-12)
+        other = replace(other, weights=rng.dirichlet(np.ones(n_draws[1]), 4))
+    truth, truth_of_both = all_pairs_mean(kernel, samples, samples), all_pairs_mean(kernel, samples, other)
+    kernel = as_ranking_kernel(kernel)
+    np.testing.assert_allclose(pair_means(kernel, samples, other), truth_of_both, atol=1e-12)
     np.testing.assert_allclose(pair_means(kernel, samples), truth, atol=1e-12)
     np.testing.assert_allclose(own_pair_means(kernel, samples), np.diag(truth), atol=1e-12)
     assert (pair_means(kernel, samples) == pair_means(kernel, samples).T).all()
@@ -112,13 +116,13 @@ def test_blocks_workers_and_memory_change_nothing(monkeypatch):
 
     samples = sample_consistent(densify(random_rankings(150, 13, gaps=True)), 4, 0)
     for kernel in (MallowsKernel(nu=0.1), SemimetricKernel("hamming", nu=0.1)):
+        sampled, rankings = MarginalizedKernel(kernel), Prepared(samples, None)
         whole = pair_means(kernel, samples)
-        np.testing.assert_allclose(pair_means(kernel, samples, n_jobs=2), whole, rtol=1e-13)
-        with sklearn.config_context(working_memory=0.01):
-            np.testing.assert_allclose(pair_means(kernel, samples), whole, rtol=1e-13)
-        np.testing.assert_allclose(
-            pair_means(kernel, samples, samples.take(slice(20, 31))), whole[:, 20:31], rtol=1e-13
-        )
+        for n_jobs in (1, 2):
+            np.testing.assert_allclose(kernel_matrix(sampled, rankings, n_jobs=n_jobs), whole, rtol=1e-13)
+            with sklearn.config_context(working_memory=0.01):
+                np.testing.assert_allclose(kernel_matrix(sampled, rankings, n_jobs=n_jobs), whole, rtol=1e-13)
+        np.testing.assert_allclose(pair_means(kernel, samples, samples[20:31]), whole[:, 20:31], rtol=1e-13)
 
 
 @pytest.mark.parametrize("name", ["mallows", "semimetric_kendall", "semimetric_spearman", "product", "kendall"])
@@ -254,7 +258,7 @@ def test_herding_follows_the_mean_embedding(name, rows, consistent_rankings):
 
     ranks = densify(X)
     independent = np.mean([distance(sample_consistent(ranks, 6, seed, method="monte_carlo")) for seed in range(10)])
-    assert np.mean([distance(herd(kernel, ranks, 6, seed)) for seed in range(3)]) < 0.5 * independent
+    assert np.mean([distance(herd(as_ranking_kernel(kernel), ranks, 6, seed)) for seed in range(3)]) < 0.5 * independent
 
 
 def test_herding_is_a_function_of_content():
@@ -315,8 +319,8 @@ def test_a_classifier_learns_nu_on_rankings_with_missing_items():
 
 def test_samples_can_be_taken():
     samples = Samples(np.arange(12).reshape(3, 2, 2), np.ones((3, 2)))
-    assert samples.take([2, 0]).positions.shape == (2, 2, 2)
-    assert samples.take(slice(1)).weights.shape == (1, 2)
+    assert samples[[2, 0]].positions.shape == (2, 2, 2)
+    assert samples[:1].weights.shape == (1, 2)
 
 
 def test_gradient_without_hyperparameters_is_empty():

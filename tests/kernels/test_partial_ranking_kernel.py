@@ -21,7 +21,6 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skrank.kernels import (
-    HammingKernel,
     KendallKernel,
     MallowsKernel,
     MarginalizedKernel,
@@ -29,7 +28,7 @@ from skrank.kernels import (
     SemimetricKernel,
     SpearmanKernel,
 )
-from skrank.kernels._partial import KERNEL_NAMES, exact_on
+from skrank.kernels._names import KERNEL_NAMES
 from skrank.metrics import pairwise_ranking_distances
 from skrank.stats import mallows
 
@@ -202,16 +201,6 @@ def test_a_prior_is_used_and_never_exact():
 
 
 # ---------------------------------------------------------------- kernel objects
-def test_what_combinations_are_exact_on():
-    everything = {"ties", "missing"}
-    assert exact_on(KendallKernel() + 2.0 * SpearmanKernel()) == everything
-    assert exact_on(KendallKernel() + MallowsKernel()) == {"ties"}
-    assert exact_on(ConstantKernel() * HammingKernel()) == everything
-    assert exact_on(KendallKernel() * MallowsKernel()) == set()
-    assert exact_on(KendallKernel() ** 2) == set()
-    assert exact_on(MarginalizedKernel(KendallKernel() ** 2)) == everything
-
-
 def test_combinations_of_kernels(consistent_rankings):
     X = np.array([[0, 1, 2, 2], [0, 0, 1, 1], [nan, 0, nan, 1]])
     product = KendallKernel() * MallowsKernel(0.2)
