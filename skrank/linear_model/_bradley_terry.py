@@ -1,55 +1,61 @@
 """Bradley-Terry scores from pairwise comparisons."""
 
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import column_or_1d
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import (
-    _check_feature_names,
-    _check_n_features,
-    check_consistent_length,
-    check_is_fitted,
-)
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from skrank._fitting import all_or_nothing, warn_caller
-from skrank._random import as_random_state
-from skrank._rankings import check_weights, refuse_masked
-from skrank._typing import ArrayLike, Floats, Integers, Items, RandomState, _fit_context
+from skrank._rankings import check_weights
+from skrank._typing import Array, ArrayLike, Floats, Items, _fit_context
 from skrank.exceptions import InsufficientDataWarning
-from skrank.linear_model._comparison_graph import (
-    ComparisonGraph,
-    exact_standard_errors,
-    fit_scores,
-    sampled_standard_errors,
+from skrank.linear_model._comparison_graph import ComparisonGraph
+from skrank.linear_model._comparisons import (
+    check_groups,
+    check_outcomes,
+    check_pairs,
+    item_numbers,
 )
-from skrank.preprocessing._labels import GAP, UNKNOWN, check_items, distinct_labels, encode, label_table
+from skrank.linear_model._covariance import degrees_of_freedom, parameter_variance, sampled_standard_errors
+from skrank.linear_model._newton import center, find_mode
+from skrank.linear_model._pair_likelihood import PairLikelihood, cells_of, davidson_proba
+from skrank.linear_model._scores import N_DRAWS, ScoresMixin
+from skrank.preprocessing._labels import check_items, distinct_labels
 
-_EXACT_UP_TO = 1500  # items: a dense inverse takes a fraction of a second
-_N_DRAWS = 50
+_FEW_CLUSTERS = 4  # degrees of freedom below this give t quantiles above 2.8
 
 
-class BradleyTerry(ClassifierMixin, BaseEstimator):
-    r"""Scores of items from pairwise comparisons, by regularised maximum likelihood.
+class BradleyTerry(ScoresMixin, ClassifierMixin, BaseEstimator):
+    r"""Scores of items from pairwise comparisons, by regularized maximum likelihood.
 
     Item i beats item j with probability :math:`1 / (1 + e^{\theta_j - \theta_i})` [1]_ [2]_. The scores
-    :math:`\theta` minimise the weighted negative log-likelihood plus
+    :math:`\theta` minimize the weighted negative log-likelihood plus
     :math:`\frac{\alpha}{2} \sum_i \theta_i^2`, which is the mode of their posterior under independent normal priors of
     variance :math:`1/\alpha`.
 
     Parameters
     ----------
     alpha : float, default=0.1
-        Strength of the regularisation: a prior standard deviation of :math:`1/\sqrt{\alpha}`, 3.2 log-odds by default,
+        Strength of the regularization: a prior standard deviation of :math:`1/\sqrt{\alpha}`, 3.2 log-odds by default,
         which bounds the scores of items that won or lost all their comparisons and hardly moves those of others. 0 is
         plain maximum likelihood, which exists only where each item has beaten each other directly or through others.
     items : array-like of shape (n_items,), default=None
         Labels of the items, in the order of `scores_`. None: those in X, sorted. Give them where some may be missing
         from a part of the comparisons, as in cross-validation.
+    ties : {"half", "davidson"}, default="half"
+        What a tie is. "half": half a win and half a loss; there are two classes. "davidson": an outcome of its own
+        [3]_: win, loss and tie are in the proportions :math:`e^{m/2} : e^{-m/2} : \nu` for a difference m of the
+        scores; there are three classes. Scores of the two have different units: half of a tie shrinks differences.
+    order_effect : bool, default=False
+        Whether the first item of a pair has an advantage, as the home team has, or the answer that is shown first. It
+        is added to the log-odds of the first item.
+    anchor : object, default=None
+        Label of the item whose score is 0, with which `standard_errors` and `intervals` compare. None: scores sum to 0.
     max_iter : int, default=100
         Largest number of Newton iterations; 5 to 15 are usual.
     tol : float, default=1e-4
@@ -58,16 +64,34 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     scores_ : ndarray of shape (n_items,)
-        Scores in log-odds, higher is better. They sum to zero over each set of items that comparisons connect.
+        Scores in log-odds, higher is better. They sum to zero over each set of items that comparisons connect, or are
+        relative to `anchor` in its set.
     items_ : ndarray of shape (n_items,)
         Label of each score's item.
-    information_ : csr_array of shape (n_items, n_items)
-        Second derivatives of the objective at `scores_`: the Laplacian of the comparison graph, each comparison
-        weighted by p (1 - p), plus alpha on the diagonal.
+    tie_parameter_ : float or None
+        Davidson's :math:`\nu`: equal items tie with probability :math:`\nu / (2 + \nu)`. None for ``ties="half"``; 0
+        if there were no ties.
+    order_effect_ : float
+        Advantage of the first item in log-odds; 0 without `order_effect`.
+    order_effect_standard_error_ : float
+        Its standard error, of the kind in `errors_`.
+    errors_ : {"model", "robust", "clustered"}
+        What standard errors, intervals and ranks take into account. "clustered": the `groups` of :meth:`fit`, by CR3
+        [4]_, one or two ways. "robust": ties that count as half a win vary less than wins and losses. "model": neither
+        was there.
+    degrees_of_freedom_ : float
+        Of the t distribution whose quantiles intervals use: :math:`G^* - 1` with
+        :math:`G^* = (\sum_g N_g)^2 / \sum_g N_g^2` for groups of :math:`N_g` comparisons, the less of two ways;
+        infinity without groups.
+    information_ : csr_array of shape (n_parameters, n_parameters)
+        Second derivatives of the objective at its minimum: for the scores the Laplacian of the comparison graph, each
+        comparison weighted by the variance of its outcome, plus alpha on the diagonal; then for the order effect and
+        the logarithm of the tie parameter, if there are any.
     connected_components_ : ndarray of shape (n_items,)
         Which connected set of items each one belongs to. Scores of different sets are not comparable.
-    classes_ : ndarray of shape (2,)
-        [0, 1]: the first item of a pair loses or wins.
+    classes_ : ndarray of shape (2,) or (3,)
+        What the first item of a pair can get: [0, 1], with a tie [0, 0.5, 1]; ["loss", "win"] or
+        ["loss", "tie", "win"] if y held strings.
     n_iter_ : int
         Newton iterations done.
     n_features_in_ : int
@@ -77,6 +101,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
 
     See Also
     --------
+    PlackettLuce : The same for rankings of more than two items.
     skrank.preprocessing.ranks_from_scores : A rank matrix from scores.
 
     Notes
@@ -84,11 +109,17 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
     Repeated comparisons are added up first. Newton's steps come from conjugate gradients on the sparse Laplacian, so
     that time and memory are about proportional to the number of distinct pairs.
 
+    scikit-learn's log-loss takes classes that are strings: with ``ties="davidson"`` pass "win", "tie" and "loss" for y.
+
     References
     ----------
     .. [1] E. Zermelo, "Die Berechnung der Turnier-Ergebnisse als ein Maximumproblem der Wahrscheinlichkeitsrechnung",
        Mathematische Zeitschrift 29, 1929.
     .. [2] R. A. Bradley and M. E. Terry, "Rank analysis of incomplete block designs", Biometrika 39, 1952.
+    .. [3] R. R. Davidson, "On extending the Bradley-Terry model to accommodate ties in paired comparison experiments",
+       Journal of the American Statistical Association 65, 1970.
+    .. [4] R. M. Bell and D. F. McCaffrey, "Bias reduction in standard errors for linear regression with multi-stage
+       samples", Survey Methodology 28, 2002.
 
     Examples
     --------
@@ -101,24 +132,59 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
     [0.38, 0.0, -0.38]
     >>> model.predict_proba([["ann", "cid"]]).round(2).tolist()
     [[0.32, 0.68]]
+
+    Winners by name, ties, and judges who each compared more than once:
+
+    >>> pairs = [["ann", "bob"], ["bob", "cid"], ["ann", "cid"]] * 6
+    >>> winners = ["ann", "tie", "ann", "bob", "bob", "cid", "ann", "bob", "tie"] * 2
+    >>> judges = [judge for judge in range(6) for _ in range(3)]
+    >>> model = BradleyTerry(ties="davidson").fit(pairs, winners, groups=judges)
+    >>> model.classes_.tolist()
+    ['loss', 'tie', 'win']
+    >>> model.predict_proba([["ann", "cid"]]).round(2).tolist()
+    [[0.23, 0.22, 0.55]]
+    >>> round(model.contrast("ann", "cid").pvalue, 2)
+    0.4
     """
 
     _parameter_constraints = {
         "alpha": [Interval(Real, 0, None, closed="left")],
         "items": ["array-like", None],
+        "ties": [StrOptions({"half", "davidson"})],
+        "order_effect": ["boolean"],
+        "anchor": "no_validation",
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, alpha: float = 0.1, *, items: Items = None, max_iter: int = 100, tol: float = 1e-4) -> None:
+    def __init__(
+        self,
+        alpha: float = 0.1,
+        *,
+        items: Items = None,
+        ties: Literal["half", "davidson"] = "half",
+        order_effect: bool = False,
+        anchor: Any = None,
+        max_iter: int = 100,
+        tol: float = 1e-4,
+    ) -> None:
         self.alpha = alpha
         self.items = items
+        self.ties = ties
+        self.order_effect = order_effect
+        self.anchor = anchor
         self.max_iter = max_iter
         self.tol = tol
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Estimate the scores.
 
         Parameters
@@ -126,10 +192,16 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_comparisons, 2)
             Labels of the two items of each comparison: numbers, strings or any hashable objects.
         y : array-like of shape (n_comparisons,), default=None
-            What the first item won: 1 or True a win, 0 or False a loss, 0.5 a tie, or a share in between. None: the
+            The outcomes. Strings: the winner's label or "tie"; or "win", "loss" and "tie" of the first item. Numbers: 1
+            or True if the first item won, 0 or False if it lost, 0.5 for a tie. Numbers between these are shares of
+            the row's `sample_weight` that the first item won; if there are any, 0.5 is such a share too. None: the
             first item of each row won.
         sample_weight : array-like of shape (n_comparisons,), default=None
-            How often each comparison was made. None: once.
+            How often each comparison was made: a count. None: once. For weights of another kind give each row a group
+            of its own, which makes standard errors independent of their unit.
+        groups : array-like of shape (n_comparisons,) or (n_comparisons, 2), default=None
+            Who or what the comparisons of one group have in common, such as the judge, or the judge and the prompt:
+            labels of any type. Scores do not depend on it; standard errors do, see `errors_`.
 
         Returns
         -------
@@ -139,63 +211,106 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            On an item that is missing, unknown or compared with itself, a y outside [0, 1] or a negative weight, with
-            the row and the value; with `alpha=0`, where the maximum of the likelihood is infinite or not unique.
+            On an item that is missing, unknown or compared with itself, a y outside [0, 1] or a string that names
+            neither item, a negative weight, a missing group, or groups that are all the same, with the row and the
+            value; with `alpha=0`, where the maximum of the likelihood is infinite or not unique; with
+            ``ties="davidson"``, where all comparisons are ties, or y has shares.
 
         Warns
         -----
         InsufficientDataWarning
-            If comparisons do not connect all items, so that scores of different sets are not comparable, or if some
-            items won or lost all their comparisons, so that the regularisation alone bounds their scores.
+            If comparisons do not connect all items, so that scores of different sets are not comparable; if some items
+            won or lost all their comparisons, so that the regularization alone bounds their scores; if groups are so
+            few, or of so different sizes, that `degrees_of_freedom_` is below 4; if all comparisons are ties.
         ConvergenceWarning
             If `max_iter` is reached.
         """
-        table = _check_pairs(self, X, reset=True)
+        table = check_pairs(self, X, reset=True)
         self.items_ = distinct_labels(table) if self.items is None else check_items(self.items)
-        first, second = _item_numbers(table, self.items_)
-        share = _check_shares(y, table)
+        first, second = item_numbers(table, self.items_)
+        outcomes = check_outcomes(y, (first, second), self.items_)
         weight = check_weights(sample_weight, table)
+        ways = check_groups(groups, len(table))
         kept = weight > 0
-        graph = ComparisonGraph.from_pairs(first[kept], second[kept], share[kept], weight[kept], len(self.items_))
+        first, second, share, tie, weight = (part[kept] for part in (first, second, *outcomes[:2], weight))
+        graph = ComparisonGraph.from_pairs(
+            first, second, share, weight, len(self.items_), tie=tie, ordered=self.order_effect
+        )
         self.connected_components_ = _check_connected(graph, self.items_, self.alpha)
-        self.scores_, self.information_, info = fit_scores(graph, self.alpha, self.max_iter, self.tol)
+        davidson = _check_davidson(graph, outcomes) if self.ties == "davidson" else False
+        self._likelihood = PairLikelihood(graph, self.alpha, davidson)
+        cells = cells_of(graph, (first, second, share, tie, weight), [way[kept] for way in ways])
+        self._choose_errors(graph, davidson, cells)
+        self._find_scores(davidson)
+        words = ["loss", "tie", "win"] if self.ties == "davidson" else ["loss", "win"]
+        self.classes_ = np.array(words if outcomes.are_words else np.linspace(0, 1, len(words)))
+        if self.ties == "half" and not outcomes.are_words:
+            self.classes_ = np.array([0, 1])
+        return self
+
+    def _choose_errors(self, graph, davidson, cells):
+        """Set what covariances are computed from."""
+        self._covariance = None
+        self._n_comparisons = graph.degrees(graph.total)
+        self._clusterings = clusterings(cells)
+        self.degrees_of_freedom_ = min(
+            [degrees_of_freedom(one.cluster, one.total) for one in cells[:2]], default=np.inf
+        )
+        half_ties = 0 if davidson else graph.ties.sum()
+        if cells:
+            self.errors_ = "clustered"
+            warn_of_few_clusters(self.degrees_of_freedom_)
+        elif half_ties == graph.total.sum():
+            self.errors_ = "model"
+            warn_caller(
+                "all comparisons are ties, which shows no variance to take errors from: standard errors are those of "
+                "wins and losses, and too large. Add comparisons that are decided.",
+                InsufficientDataWarning,
+            )
+        else:
+            self.errors_ = "robust" if half_ties else "model"
+
+    def _find_scores(self, davidson):
+        component = self.connected_components_
+        n_items = len(component)
+
+        def centered(parameters):
+            return np.concatenate([center(parameters[:n_items], component), parameters[n_items:]])
+
+        likelihood = self._likelihood
+        self._parameters, self.information_, info = find_mode(
+            likelihood, likelihood.start(), centered, self.max_iter, self.tol
+        )
+        scores, self.order_effect_, log_nu = likelihood.split(self._parameters)
+        self.scores_ = self._anchored_scores(scores)
+        self.order_effect_ = float(self.order_effect_)
+        self.tie_parameter_ = None if self.ties == "half" else 0.0 if log_nu is None else float(np.exp(log_nu))
         self.n_iter_ = info["n_iter"]
-        self.classes_ = np.array([0, 1])
-        self._graph = graph
+        self.order_effect_standard_error_ = 0.0
+        if self.order_effect:
+            variance = parameter_variance(self.information_, self._sparse_meat(), n_items)
+            self.order_effect_standard_error_ = float(np.sqrt(max(variance, 0)))
         if not info["converged"]:
             warn_caller(
                 f"BradleyTerry did not converge in {self.n_iter_} iterations. Increase max_iter, tol or alpha.",
                 ConvergenceWarning,
             )
-        return self
 
-    def standard_errors(self, random_state: RandomState = 0) -> Floats:
-        r"""Standard errors of the scores, each relative to the mean of the items it is connected with.
-
-        The square roots of the diagonal of the inverse of `information_`, after projection on sum zero over each
-        connected set: the asymptotic standard errors of maximum likelihood, or with `alpha` > 0 those of the
-        normal approximation to the posterior. Up to 1500 items the inverse is computed. Beyond, its diagonal is
-        :math:`1/H_{ii}`, the variance of a score given all others, plus the variance of its mean given the others,
-        which is estimated from 50 draws by conjugate gradients. That part is about one in the number of an item's
-        opponents, so that with 20 opponents the standard errors are within 1 percent (root mean square) of the exact
-        ones.
-
-        Parameters
-        ----------
-        random_state : int, RandomState instance or None, default=0
-            Seeds the draws; used beyond 1500 items.
-
-        Returns
-        -------
-        ndarray of shape (n_items,)
-            In log-odds.
-        """
-        check_is_fitted(self)
-        if len(self.scores_) <= _EXACT_UP_TO:
-            return exact_standard_errors(self.information_, self.alpha, self.connected_components_)
-        random_state = as_random_state(random_state)
-        return sampled_standard_errors(
-            self._graph, self.scores_, self.information_, self.alpha, self.connected_components_, _N_DRAWS, random_state
+    def _sampled_variances(self, random_state):
+        plain = self.errors_ == "model" and len(self._parameters) == len(self.scores_) and self.anchor is None
+        if not plain:
+            return super()._sampled_variances(random_state)
+        return (
+            sampled_standard_errors(
+                self._likelihood.graph,
+                self._parameters,
+                self.information_,
+                self.alpha,
+                self.connected_components_,
+                N_DRAWS,
+                random_state,
+            )
+            ** 2
         )
 
     def decision_function(self, X: ArrayLike) -> Floats:
@@ -209,13 +324,15 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_pairs,)
+            Positive where the first item is expected to win, its `order_effect_` included; of win against loss with
+            ``ties="davidson"``.
         """
         check_is_fitted(self)
-        first, second = _item_numbers(_check_pairs(self, X, reset=False), self.items_)
-        return self.scores_[first] - self.scores_[second]
+        first, second = item_numbers(check_pairs(self, X, reset=False), self.items_)
+        return self.scores_[first] - self.scores_[second] + self.order_effect_
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Probabilities that the first item of each pair loses and wins.
+        """Probabilities of what the first item of each pair gets.
 
         Parameters
         ----------
@@ -224,14 +341,17 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_pairs, 2)
-            In the order of `classes_`: column 1 is the probability that the first item wins.
+        ndarray of shape (n_pairs, n_classes)
+            In the order of `classes_`: that it loses, with ``ties="davidson"`` that it ties, and that it wins.
         """
         margin = self.decision_function(X)
-        return np.column_stack([expit(-margin), expit(margin)])
+        if self.ties == "half":
+            return np.column_stack([expit(-margin), expit(margin)])
+        with np.errstate(divide="ignore"):
+            return davidson_proba(margin, np.log(np.float64(self.tie_parameter_)))
 
-    def predict(self, X: ArrayLike) -> Integers:
-        """Whether the first item of each pair is expected to win.
+    def predict(self, X: ArrayLike) -> Array:
+        """The most probable outcome of each pair for its first item.
 
         Parameters
         ----------
@@ -241,72 +361,70 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_pairs,)
-            1 where the first item's score is higher, 0 elsewhere.
+            One of `classes_`. Where a win and a loss are equally probable it is a loss.
         """
-        return (self.decision_function(X) > 0).astype(int)
+        probability = self.predict_proba(X)
+        return self.classes_[probability.argmax(axis=1)]
 
     def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
-        """Share of comparisons that the scores predict.
+        """Proportion of comparisons that the scores predict.
 
         Parameters
         ----------
         X : array-like of shape (n_comparisons, 2)
             Labels of items that were seen in fit.
         y : array-like of shape (n_comparisons,), default=None
-            What the first item won, as in :meth:`fit`. A prediction gets the share that its winner won.
+            The outcomes, as in :meth:`fit`. A prediction, the item with the higher score, gets the share that it won.
         sample_weight : array-like of shape (n_comparisons,), default=None
             How often each comparison was made.
 
         Returns
         -------
         float
-            Between 0 and 1; equal scores count one half.
+            Between 0 and 1; ties and equal scores count one half.
         """
         margin = self.decision_function(X)
-        share = _check_shares(y, margin)
+        numbers = item_numbers(check_pairs(self, X, reset=False), self.items_)
+        share = check_outcomes(y, numbers, self.items_).share
         weight = check_weights(sample_weight, margin)
         won = np.where(margin > 0, share, np.where(margin < 0, 1 - share, 0.5))
         return float(np.average(won, weights=weight))
 
 
-def _check_pairs(estimator, X, reset):
-    _check_feature_names(estimator, X, reset=reset)
-    table = label_table(X, "X")
-    if len(table) == 0:
-        raise ValueError(f"Found array with 0 sample(s) (shape={table.shape}) while a minimum of 1 is required.")
-    if table.shape[1] != 2:
-        raise ValueError(
-            "X must have 2 columns, the items of each comparison; got "
-            f"{table.shape[1]} feature(s) (shape={table.shape}) while a minimum of 2 is required."
+def clusterings(cells):
+    """(sign, cells, number of clusters) for each way of clustering: two ways less their combinations."""
+    counts = [len(np.unique(one.cluster)) for one in cells]
+    for way, count in enumerate(counts[:2]):
+        if count < 2:
+            column = f"column {way} of groups" if len(counts) > 1 else "groups"
+            raise ValueError(f"{column} has one value only, so that nothing tells how groups differ. Leave it out.")
+    return list(zip((1, 1, -1), cells, counts, strict=False))
+
+
+def warn_of_few_clusters(dof):
+    """Warn where clustered errors rest on few groups."""
+    if dof < _FEW_CLUSTERS:
+        warn_caller(
+            f"groups are worth {dof + 1:.1f} groups of equal sizes, which is few to take errors from: intervals are "
+            "wide, and rely on groups being alike. Add groups.",
+            InsufficientDataWarning,
         )
-    _check_n_features(estimator, table, reset=reset)
-    return table
 
 
-def _item_numbers(table, items):
-    numbers = encode(table, items)
-    for code, problem in ((GAP, "names no item (NaN or empty); drop it"), (UNKNOWN, "names an item that is not known")):
-        row, column = np.nonzero(numbers == code)
-        if len(row):
-            raise ValueError(f"row {row[0]} of X {problem}: {table[row[0]].tolist()}.")
-    same = np.flatnonzero(numbers[:, 0] == numbers[:, 1])
-    if len(same):
-        raise ValueError(f"row {same[0]} of X compares {table[same[0], 0]!r} with itself; drop such rows.")
-    return numbers.T
-
-
-def _check_shares(y, comparisons):
-    if y is None:
-        return np.ones(len(comparisons))
-    refuse_masked(y, "y")
-    share = column_or_1d(y, dtype=np.float64)
-    check_consistent_length(comparisons, share)
-    outside = np.flatnonzero(~((share >= 0) & (share <= 1)))
-    if len(outside):
+def _check_davidson(graph, outcomes):
+    """Whether there are ties to estimate their parameter from."""
+    if outcomes.are_shares:
         raise ValueError(
-            f"y must be between 0 (the first item lost) and 1 (it won): y[{outside[0]}] is {share[outside[0]]}."
+            "ties='davidson' needs outcomes, but y has shares other than 0, 0.5 and 1. Give a row, with its "
+            "sample_weight, for each outcome of a pair."
         )
-    return share
+    ties, total = graph.ties.sum(), graph.total.sum()
+    if ties == total:
+        raise ValueError(
+            "all comparisons are ties, so that the tie parameter of ties='davidson' is infinite. Use ties='half', or "
+            "add comparisons that are decided."
+        )
+    return bool(ties > 0)
 
 
 def _check_connected(graph, items, alpha):
@@ -334,7 +452,7 @@ def _check_connected(graph, items, alpha):
         warn_caller(
             f"{len(extreme)} items won or lost all their comparisons{example}, and the items fall into {n_classes} "
             "groups of which none has both won and lost against the others: between these the regularisation alone "
-            "bounds the differences of scores. Add comparisons, or mind their standard errors.",
+            "bounds the differences of scores. Add comparisons, or beware of their standard errors.",
             InsufficientDataWarning,
         )
     return component

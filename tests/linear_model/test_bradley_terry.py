@@ -6,9 +6,10 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy.special import expit
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skrank.exceptions import InsufficientDataWarning
@@ -274,3 +275,217 @@ def test_scores_far_apart_are_not_taken_to_be_converged():
     gradient = ((wins + wins.T) * p - wins).sum(axis=1)
     error = np.sqrt(((wins + wins.T) * p * (1 - p)).sum(axis=1))
     assert bool(caught) == (np.sqrt(np.mean((gradient / error) ** 2)) > model.tol)
+
+
+# ---------------------------------------------------------------- outcomes
+def test_convergence_is_not_warned_of_where_the_scores_are_right(baseball):
+    pairs, wins = baseball
+    model = BradleyTerry(alpha=0, tol=1e-13).fit(pairs, sample_weight=wins)
+    np.testing.assert_allclose(model.scores_, BradleyTerry(alpha=0).fit(pairs, sample_weight=wins).scores_, atol=1e-4)
+    p = expit(model.scores_[:, None] - model.scores_)
+    order = [TEAMS.index(team) for team in model.items_]
+    ordered = WINS[np.ix_(order, order)]
+    np.testing.assert_allclose(((ordered + ordered.T) * p).sum(axis=1), ordered.sum(axis=1), rtol=1e-12)
+
+
+PAIRS = [["a", "b"], ["b", "c"], ["c", "a"], ["b", "a"], ["c", "b"]] * 3
+OUTCOMES = [1, 0.5, 0, 1, 0] * 3
+WINNERS = ["a", "tie", "a", "b", "b"] * 3
+WORDS = ["win", "tie", "loss", "win", "loss"] * 3
+
+
+@pytest.mark.parametrize("ties", ["half", "davidson"])
+def test_outcomes_as_numbers_winners_and_words_are_the_same(ties):
+    expected = BradleyTerry(ties=ties).fit(PAIRS, OUTCOMES)
+    for y in (WINNERS, WORDS, np.array(WINNERS), pd.Series(WORDS), pl.Series(WINNERS)):
+        model = BradleyTerry(ties=ties).fit(PAIRS, y)
+        np.testing.assert_array_equal(model.scores_, expected.scores_)
+        np.testing.assert_array_equal(model.standard_errors(), expected.standard_errors())
+        assert model.classes_.tolist() == (["loss", "win"] if ties == "half" else ["loss", "tie", "win"])
+        assert set(model.predict(PAIRS)) <= set(model.classes_)
+        assert model.score(PAIRS, y) == expected.score(PAIRS, OUTCOMES)
+    assert expected.classes_.tolist() == ([0, 1] if ties == "half" else [0, 0.5, 1])
+
+
+def test_davidson_probabilities_and_log_loss():
+    rng = np.random.default_rng(3)
+    pairs = np.array([["a", "b"], ["b", "c"], ["c", "a"]])[rng.integers(0, 3, 600)]
+    y = rng.choice(["win", "tie", "loss"], 600, p=[0.5, 0.3, 0.2])
+    model = BradleyTerry(ties="davidson", order_effect=True).fit(pairs, y)
+    proba = model.predict_proba([["a", "b"]])
+    np.testing.assert_allclose(proba.sum(), 1)
+    assert abs(proba[0, 1] - 0.3) < 0.06
+    assert model.order_effect_ == pytest.approx(np.log(0.5 / 0.2), abs=0.3)
+    losses = cross_val_score(BradleyTerry(ties="davidson", order_effect=True), pairs, y, scoring="neg_log_loss", cv=3)
+    assert np.abs(losses + 1.03).max() < 0.06  # the entropy of the outcomes is 1.03
+    margin = model.decision_function([["a", "b"]])
+    np.testing.assert_allclose(np.log(proba[0, 2] / proba[0, 0]), margin)
+
+
+def test_no_ties_and_only_ties():
+    model = BradleyTerry(ties="davidson").fit(PAIRS)
+    np.testing.assert_allclose(model.scores_, BradleyTerry().fit(PAIRS).scores_)
+    assert model.tie_parameter_ == 0
+    np.testing.assert_array_equal(model.predict_proba(PAIRS)[:, 1], 0)
+    with pytest.raises(ValueError, match="all comparisons are ties, .* Use ties='half'"):
+        BradleyTerry(ties="davidson").fit(PAIRS, np.full(15, 0.5))
+    with pytest.warns(InsufficientDataWarning, match="all comparisons are ties, which shows no variance"):
+        model = BradleyTerry().fit(PAIRS, np.full(15, 0.5))
+    np.testing.assert_allclose(model.scores_, 0)
+    assert (model.standard_errors() > 0.3).all()
+    with pytest.raises(ValueError, match="y has shares other than"):
+        BradleyTerry(ties="davidson").fit(PAIRS, np.full(15, 0.4))
+
+
+def test_order_effect_and_its_error():
+    rng = np.random.default_rng(4)
+    effects, errors = [], []
+    scores = np.array([-0.5, 0, 0.5])
+    for _ in range(60):
+        first = rng.integers(0, 3, 300)
+        pairs = np.column_stack([first, (first + rng.integers(1, 3, 300)) % 3])
+        y = rng.random(300) < expit(scores[pairs[:, 0]] - scores[pairs[:, 1]] + 0.4)
+        model = BradleyTerry(order_effect=True).fit(pairs, y)
+        effects.append(model.order_effect_)
+        errors.append(model.order_effect_standard_error_)
+    assert np.mean(effects) == pytest.approx(0.4, abs=4 * 0.12 / np.sqrt(60))
+    assert np.mean(errors) == pytest.approx(np.std(effects), rel=0.35)  # its relative error is 0.09
+    without = BradleyTerry().fit(pairs, y)
+    assert without.order_effect_ == without.order_effect_standard_error_ == 0
+    grouped = BradleyTerry(order_effect=True).fit(pairs, y, groups=np.arange(300))
+    assert grouped.order_effect_standard_error_ == pytest.approx(model.order_effect_standard_error_, rel=0.2)
+
+
+# ---------------------------------------------------------------- what one asks of a table of scores
+def test_contrasts_intervals_and_anchors(baseball):
+    pairs, wins = baseball
+    free = BradleyTerry(alpha=0).fit(pairs, sample_weight=wins)
+    anchored = BradleyTerry(alpha=0, anchor="Baltimore").fit(pairs, sample_weight=wins)
+    order = [anchored.items_.tolist().index(team) for team in TEAMS]
+    np.testing.assert_allclose(anchored.scores_[order], COEFFICIENTS, atol=2e-4)
+    np.testing.assert_allclose(anchored.standard_errors()[order[:-1]], STANDARD_ERRORS, atol=2e-4)
+    assert anchored.standard_errors()[order[-1]] == 0
+    for model in (free, anchored):
+        contrast = model.contrast("Detroit", "Baltimore")
+        assert contrast.difference == pytest.approx(1.4364, abs=2e-4)
+        assert contrast.standard_error == pytest.approx(0.3396, abs=2e-4)
+        assert contrast.upper - contrast.lower == pytest.approx(2 * 1.959964 * contrast.standard_error)
+        assert contrast.pvalue == pytest.approx(2.3e-5, rel=0.05)  # z = 4.23
+        np.testing.assert_allclose(model.intervals(0.9).mean(axis=1), model.scores_)
+    np.testing.assert_array_equal(free.rank_ranges(), anchored.rank_ranges())
+    with pytest.raises(ValueError, match="'Seattle' is not an item. The items are in items_: 'Baltimore'"):
+        free.contrast("Detroit", "Seattle")
+    with pytest.raises(ValueError, match="'Seattle' is not an item"):
+        BradleyTerry(anchor="Seattle").fit(pairs)
+
+
+def test_leaderboard(baseball):
+    pairs, wins = baseball
+    model = BradleyTerry(anchor="Baltimore").fit(pairs, sample_weight=wins)
+    board = model.leaderboard(unit="elo")
+    assert board.items.tolist() == TEAMS
+    assert board.scores[-1] == board.lower[-1] == board.upper[-1] == 1000
+    np.testing.assert_allclose((board.scores - 1000) * np.log(10) / 400, np.sort(model.scores_)[::-1])
+    np.testing.assert_array_equal(board.rank_ranges, model.rank_ranges()[np.argsort(-model.scores_)])
+    games = WINS.sum() * 2 / 7
+    np.testing.assert_allclose(board.n_comparisons.mean(), games)
+    assert str(board).splitlines()[1].split()[0] == "Milwaukee"
+    assert board.rows(2)[1]["item"] == "Detroit"
+    assert len(board.rows()) == 7
+
+
+def test_many_items_with_groups_and_anchor():
+    rng = np.random.default_rng(5)
+    n_items = 1600
+    first = np.concatenate([np.arange(n_items), rng.integers(0, n_items, 30_000)])
+    step = np.append(np.ones(n_items, int), rng.integers(1, n_items, 30_000))
+    pairs = np.column_stack([first, (first + step) % n_items])
+    y, judge = rng.random(len(pairs)) < 0.5, rng.integers(0, 300, len(pairs))
+    model = BradleyTerry(anchor=3).fit(pairs, y, groups=judge)
+    errors = model.standard_errors()
+    contrast = model.contrast(7, 3)
+    assert errors[3] == pytest.approx(0, abs=0.05)
+    assert errors[7] == pytest.approx(contrast.standard_error, rel=0.1)
+    exact = model.covariance()
+    assert np.sqrt(exact[7, 7]) == pytest.approx(contrast.standard_error, rel=0.02)
+
+
+# ---------------------------------------------------------------- groups
+def test_judges_with_tastes_make_clustered_errors_larger():
+    rng = np.random.default_rng(6)
+    tastes = rng.standard_normal((25, 5))
+    judge = rng.integers(0, 25, 2000)
+    first = rng.integers(0, 5, 2000)
+    pairs = np.column_stack([first, (first + rng.integers(1, 5, 2000)) % 5])
+    y = rng.random(2000) < expit(tastes[judge, pairs[:, 0]] - tastes[judge, pairs[:, 1]])
+    plain, clustered = BradleyTerry().fit(pairs, y), BradleyTerry().fit(pairs, y, groups=judge)
+    np.testing.assert_array_equal(plain.scores_, clustered.scores_)
+    assert (clustered.standard_errors() > 2 * plain.standard_errors()).all()
+    assert plain.errors_ == "model"
+    assert clustered.errors_ == "clustered"
+    names = np.array([f"judge {number}" for number in judge])
+    np.testing.assert_allclose(
+        BradleyTerry().fit(pairs, y, groups=names).standard_errors(), clustered.standard_errors()
+    )
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (["x"] * 15, "groups has one value only"),
+        ([["x", i] for i in range(15)], "column 0 of groups has one value only"),
+        (["x", None] + ["y"] * 13, r"groups\[1\] in column 0 is None: every row needs a group"),
+        ([np.nan] * 15, r"groups\[0\] in column 0 is nan"),
+        (["x", "y"], "inconsistent"),
+        ([["x", "y", "z"]] * 15, "one column or two"),
+    ],
+)
+def test_bad_groups(groups, message):
+    with pytest.raises(ValueError, match=message):
+        BradleyTerry().fit(PAIRS, OUTCOMES, groups=groups)
+
+
+def test_few_groups_are_named_and_a_judge_with_one_vote_is_none_of_them():
+    with pytest.warns(InsufficientDataWarning, match="groups are worth 2.3 groups of equal sizes"):
+        model = BradleyTerry().fit(PAIRS, OUTCOMES, groups=[0] + [1] * 7 + [2] * 7)
+    assert np.isfinite(model.standard_errors()).all()
+    model = BradleyTerry().fit(PAIRS, OUTCOMES, groups=range(15))
+    assert np.isfinite(model.intervals()).all()
+
+
+@pytest.mark.parametrize(
+    ("pairs", "y", "message"),
+    [
+        ([["a", "b"], ["b", "c"]], ["a", "a"], r"y\[1\] is 'a', which is neither an item of its row \('b', 'c'\)"),
+        ([["a", "b"], ["b", "c"]], ["a", "z"], r"y\[1\] is 'z', which is neither"),
+        ([["a", "b"], ["b", "c"]], ["a", None], r"y\[1\] is None, which is neither"),
+        ([["a", "b"], ["b", "c"]], ["a", ""], r"y\[1\] is '', which is neither"),
+        ([["a", "tie"], ["tie", "c"]], ["a", "tie"], r"y\[1\] is 'tie', which is also the label of an item"),
+        ([[7, 8], [8, 9]], [7, 8], r"y\[0\] is 7.0. Labels of winners that are numbers"),
+    ],
+)
+def test_winners_that_are_neither(pairs, y, message):
+    with pytest.raises(ValueError, match=message):
+        BradleyTerry().fit(pairs, y)
+
+
+def test_one_item_alone_is_an_error():
+    with pytest.raises(ValueError, match="compares 'a' with itself"):
+        BradleyTerry().fit([["a", "a"]])
+
+
+def test_items_never_compared_are_as_uncertain_as_the_prior():
+    with pytest.warns(InsufficientDataWarning, match="unconnected"):
+        model = BradleyTerry(items=["a", "b", "c", "d"]).fit(PAIRS, OUTCOMES, groups=range(15))
+    np.testing.assert_array_equal(model.rank_ranges()[3], [1, 4])
+    assert np.isnan(model.contrast("a", "d").difference)
+
+
+def test_metadata_routing():
+    with config_context(enable_metadata_routing=True):
+        model = BradleyTerry(items=["a", "b", "c"]).set_fit_request(groups="judge", sample_weight=True)
+        model.set_score_request(sample_weight=True)
+        judges = np.arange(15)
+        search = GridSearchCV(model, {"alpha": [0.1, 1.0]}, cv=GroupKFold(3).set_split_request(groups="judge"))
+        search.fit(PAIRS, OUTCOMES, judge=judges, sample_weight=np.ones(15))
+    assert search.best_estimator_.errors_ == "clustered"

@@ -3,12 +3,19 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from skrank.linear_model._comparison_graph import (
-    ComparisonGraph,
-    exact_standard_errors,
-    fit_scores,
-    sampled_standard_errors,
-)
+from skrank.linear_model._comparison_graph import ComparisonGraph
+from skrank.linear_model._covariance import centered_inverse, sampled_standard_errors
+from skrank.linear_model._newton import center, find_mode
+from skrank.linear_model._pair_likelihood import PairLikelihood
+
+
+def fit_scores(graph, alpha, max_iter, tol):
+    likelihood, component = PairLikelihood(graph, alpha), graph.components()[1]
+    return find_mode(likelihood, likelihood.start(), lambda scores: center(scores, component), max_iter, tol)
+
+
+def exact_standard_errors(information, alpha, component):
+    return np.sqrt(centered_inverse(information, alpha, component).diagonal())
 
 
 def random_comparisons(n_items, n_pairs, seed):
