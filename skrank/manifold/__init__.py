@@ -4,6 +4,7 @@ from skrank.manifold._euclidean_oracle import EuclideanOracle
 from skrank.manifold._landmark_ordinal_embedding import LandmarkOrdinalEmbedding
 from skrank.manifold._oracle import BindableOracle, BlockOracle, Oracle
 from skrank.manifold._stochastic_triplet import StochasticTripletEmbedding
+from skrank.manifold._study import TripletStudy
 from skrank.manifold._triplet_oracle import TripletOracle
 from skrank.manifold._wrapping_oracles import CachingOracle, CountingOracle
 
@@ -17,4 +18,5 @@ __all__ = [
     "Oracle",
     "StochasticTripletEmbedding",
     "TripletOracle",
+    "TripletStudy",
 ]

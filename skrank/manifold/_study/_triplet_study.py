@@ -1,0 +1,539 @@
+"""TripletStudy: triplets asked of people over days, and what their responses say so far."""
+
+import os
+import warnings
+from numbers import Integral, Real
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_parameter_constraints
+
+from skrank._fitting import warn_caller
+from skrank._typing import Array, ArrayLike, Floats, Integers
+from skrank.exceptions import InsufficientDataWarning
+from skrank.manifold._json_lines import JsonLines
+from skrank.manifold._stochastic_triplet import StochasticTripletEmbedding
+from skrank.manifold._study._agreement import Agreement, agreement
+from skrank.manifold._study._design import (
+    informative_triplets,
+    new_triplets,
+    repeated_triplets,
+    triplet_codes,
+)
+from skrank.manifold._study._information import (
+    covariance,
+    expected_procrustes_error,
+    indifferent_directions,
+    information_matrix,
+    without_directions,
+)
+from skrank.manifold._study._model import Fit, assess, embed
+from skrank.manifold._study._raters import RaterSummary, agreement_counts, summarize_raters
+from skrank.manifold._study._record import Query, Record
+from skrank.manifold._triplet_oracle import TripletOracle
+
+FORMAT = "skrank triplet study 1"
+MOST_COORDINATES = 4000  # whose covariance is a dense matrix
+RESPONSES_PER_COORDINATE = 2.5  # before queries are chosen: the embedding must be worth something
+RANDOM_SHARE = 0.2  # of the queries that are not repeated, where the others are chosen
+CANDIDATES = 2000  # random triplets from which queries are chosen
+LARGEST_LAPSE = 0.4  # that queries are chosen for: no response of somebody who guesses informs
+LARGEST_CERTAIN_ERROR = 0.1  # above it the expected error, which linearizes the model, is too optimistic
+MOST_SIMULATED = 200  # queries that stand for all further ones
+
+
+class Queries(NamedTuple):
+    """Queries of a study: their ids, and triplets (anchor, left, right) of item numbers, one row for each id."""
+
+    ids: Integers
+    triplets: Integers
+
+
+class TripletStudy:
+    """A study with people: which triplets to ask, what was answered, and how sure the embedding is.
+
+    A query shows an anchor and two other items: "is left or right more like the anchor?". `ask` gives the next queries,
+    `tell` records responses, in any order and at any time. The first queries are random, with every item asked about
+    equally often; the following ones are those whose responses lower the expected error of the embedding most.
+
+    With :meth:`save` the study continues in a file: from then on, each `ask` and `tell` is on the disk before it
+    returns, and :meth:`load` continues after an interruption at any moment.
+
+    Parameters
+    ----------
+    items : int or array-like of str
+        The items' names, or their number.
+    n_components : int, default=2
+        Number of dimensions of the embedding.
+    design : {"auto", "uniform"}, default="auto"
+        "auto" asks balanced random triplets until there are 2.5 responses for each coordinate, then the most
+        informative ones, with a fifth of random triplets. "uniform" asks random triplets throughout.
+    repeat : float in [0, 0.5], default=0.1
+        Proportion of the queries that have been asked before: half of them of the same rater, half of others, with left
+        and right exchanged at random. Agreement between raters is estimated from them.
+    estimator : estimator or None, default=None
+        What embeds the responses: an estimator whose `fit(X)` takes triplets, rows (anchor, near, far), and sets
+        `embedding_`. If its `fit` has an argument `rater`, it is given the raters' names; if it has a parameter
+        `n_samples`, it is set. None is :class:`StochasticTripletEmbedding` with `n_components`.
+    random_state : int, default=0
+        Seed of the queries. What is asked next depends on it and on what was asked and answered before, and not on how
+        often the study was loaded.
+
+    Attributes
+    ----------
+    items : list
+        The items' names.
+    n_queries_ : int
+        Number of queries so far.
+    n_responses_ : int
+        Number of responses so far, with "don't know".
+    triplets_ : ndarray of shape (n_decided, 3)
+        The responses other than "don't know", as rows (anchor, near, far).
+    raters_ : ndarray of shape (n_decided,)
+        Name of the rater of each row of `triplets_`; "unnamed" where none was given.
+    embedding_ : ndarray of shape (n_items, n_components)
+        Coordinates from all responses.
+    expected_error_ : float
+        Expected Procrustes error (:func:`skrank.metrics.procrustes_error`) of `embedding_`, from the Fisher information
+        of the responses. Above 0.1 it is too optimistic, and there is a warning.
+    lapse_ : dict
+        Lapse rate of each rater: the probability of an answer that is independent of the items, halved, so that 0.5 is
+        guessing.
+    agreement_ : tuple (alpha, low, high, n_queries)
+        Krippendorff's alpha between raters, with its 95 % interval and the number of triplets it is based on.
+
+    Warns
+    -----
+    skrank.exceptions.InsufficientDataWarning
+        On reading `expected_error_` while it is above 0.1.
+
+    See Also
+    --------
+    StochasticTripletEmbedding : The model of the responses.
+    LandmarkOrdinalEmbedding : Asks an oracle that answers at once.
+
+    Notes
+    -----
+    The expected error and the choice of queries need the covariance matrix of all coordinates, of which there may be
+    at most 4000. Above that, `design="auto"` asks random triplets and `expected_error_` is not available.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.manifold import TripletStudy
+    >>> points = np.random.default_rng(0).standard_normal((12, 2))
+    >>> def rate(triplets):
+    ...     anchor, left, right = (points[column] for column in triplets.T)
+    ...     return ((anchor - left) ** 2).sum(axis=1) < ((anchor - right) ** 2).sum(axis=1)
+    >>> study = TripletStudy(12, random_state=0)
+    >>> for _ in range(8):
+    ...     ids, triplets = study.ask(50, rater="ann")
+    ...     n_new = study.tell(ids, rate(triplets), rater="ann")
+    >>> study.n_responses_, study.embedding_.shape
+    (400, (12, 2))
+    >>> study.expected_error_ < 0.1
+    True
+
+    Responses may be words, and None for "don't know":
+
+    >>> ids, triplets = study.ask(3, rater="bob")
+    >>> study.tell(ids, ["left", "right", None], rater="bob")
+    3
+    """
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "design": [StrOptions({"auto", "uniform"})],
+        "repeat": [Interval(Real, 0, 0.5, closed="both")],
+        "estimator": [HasMethods("fit"), None],
+        "random_state": [Interval(Integral, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        items: int | ArrayLike,
+        n_components: int = 2,
+        *,
+        design: Literal["auto", "uniform"] = "auto",
+        repeat: float = 0.1,
+        estimator: Any = None,
+        random_state: int = 0,
+    ) -> None:
+        self.items = _as_names(items)
+        self.n_components, self.design, self.repeat = n_components, design, repeat
+        self.estimator, self.random_state = estimator, random_state
+        validate_parameter_constraints(self._parameter_constraints, vars(self), type(self).__name__)
+        self._record = Record()
+        self._log: JsonLines | None = None
+        self._fit: Fit | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"TripletStudy(<{len(self.items)} items, {self.n_queries_} queries, {self.n_responses_} responses>, "
+            f"n_components={self.n_components})"
+        )
+
+    # ---------------------------------------------------------------- queries and responses
+    def ask(self, n: int, rater: str | None = None) -> Queries:
+        """The next queries.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        rater : str, default=None
+            Who will answer them. None: anybody.
+
+        Returns
+        -------
+        ids : ndarray of shape (n,)
+            The ids to give to `tell`.
+        triplets : ndarray of shape (n, 3)
+            Numbers of the items: anchor, left, right.
+        """
+        n, rater = _as_count(n), _as_rater(rater)
+        rng = np.random.default_rng([self.random_state, self.n_queries_])
+        triplets = self._choose(n, rater, rng)
+        first = self.n_queries_
+        self._change(self._record.asked(triplets, rater))
+        return Queries(np.arange(first, first + n), triplets)
+
+    def tell(self, ids: ArrayLike, responses: Any, rater: str | None = None) -> int:
+        """Record responses.
+
+        A response that is known already, of the same rater to the same query, is ignored, so that a call that was
+        interrupted can be repeated. All responses of a call are recorded, or none of them.
+
+        Parameters
+        ----------
+        ids : int or array-like of shape (n,)
+            Ids of queries, in any order.
+        responses : array-like of shape (n,)
+            True or "left" where the left item is nearer to the anchor, False or "right" where the right item is, None
+            for "don't know" (or NaN, which pandas makes of it).
+        rater : str, default=None
+            Who answered. None: the rater whom each query was asked of.
+
+        Returns
+        -------
+        int
+            Number of responses that were new.
+
+        Raises
+        ------
+        ValueError
+            On an id that was not asked, a response of another kind, or one that contradicts an earlier response of the
+            rater to the same query; the message names the row. Nothing of the call is recorded then.
+        RuntimeError
+            If the study's file has been changed by another process.
+        """
+        line = self._record.told(ids, responses, _as_rater(rater))
+        return 0 if line is None else self._change(line)
+
+    def open_queries(self) -> Queries:
+        """The queries that nobody has answered yet.
+
+        Returns
+        -------
+        ids : ndarray of shape (n_open,)
+            Their ids.
+        triplets : ndarray of shape (n_open, 3)
+            Numbers of the items: anchor, left, right.
+        """
+        ids = self._record.open_ids()
+        return Queries(ids, self._record.triplets()[ids])
+
+    def _change(self, line):
+        """Write a line, then do what it says: what is acknowledged is on the disk."""
+        if self._log is not None:
+            self._log.append(line)
+        if "tell" in line:
+            self._fit = None
+        return self._record.apply(line)
+
+    def _choose(self, n, rater, rng):
+        n_items, queries = len(self.items), self._record.queries
+        own = sum(query.rater == rater for query in queries)
+        # so many of each rater's queries are repeated, whatever the size of the batches
+        n_repeated = int((own + n) * self.repeat) - int(own * self.repeat)
+        asked = triplet_codes(self._record.triplets(), n_items)
+        if self._is_chosen():
+            fresh = self._informative(n - n_repeated, asked, self.open_queries().triplets, rater, rng)
+        else:
+            fresh = new_triplets(n_items, n - n_repeated, asked, rng)
+        fresh = rng.permutation(fresh)
+        earlier = [*queries, *(Query(*triplet, rater) for triplet in fresh.tolist())]
+        again = repeated_triplets(earlier, rater, n_repeated, rng)
+        # a triplet of this very batch comes again in its second half
+        head, tail = np.split(fresh, [n // 2])
+        return np.vstack([head, rng.permutation(np.vstack([tail, again]))])
+
+    def _is_chosen(self):
+        """Whether the next queries are chosen, and not random."""
+        n_coordinates = len(self.items) * self.n_components
+        n_decided = sum(left is not None for left in self._record.responses.values())
+        enough = n_decided >= RESPONSES_PER_COORDINATE * n_coordinates
+        return self.design == "auto" and enough and n_coordinates <= MOST_COORDINATES
+
+    def _informative(self, n, asked, awaited, rater, rng):
+        """Queries whose responses lower the expected error most, beside those awaited, and some random ones."""
+        fit, n_items, n_random = self._quietly_fitted(), len(self.items), round(RANDOM_SHARE * n)
+        random = new_triplets(n_items, n_random, asked, rng)
+        asked = np.append(asked, triplet_codes(random, n_items))
+        candidates = new_triplets(n_items, max(CANDIDATES, 10 * n), asked, rng)
+        lapse = fit.lapses[rater].rate if rater in fit.lapses else fit.median_lapse
+        awaited = information_matrix(fit.points, np.vstack([awaited, random]), fit.median_lapse)
+        spread = covariance(fit.points, fit.information + awaited)
+        lapse = min(lapse, LARGEST_LAPSE)
+        return np.vstack([random, informative_triplets(fit.points, spread, candidates, n - n_random, lapse)])
+
+    # ---------------------------------------------------------------- what the responses say
+    @property
+    def n_queries_(self) -> int:
+        """Number of queries so far."""
+        return len(self._record.queries)
+
+    @property
+    def n_responses_(self) -> int:
+        """Number of responses so far, with "don't know"."""
+        return len(self._record.responses)
+
+    @property
+    def triplets_(self) -> Integers:
+        """The responses other than "don't know", as rows (anchor, near, far) of item numbers."""
+        ids, left, _ = self._record.decided()
+        triplets = self._record.triplets()[ids]
+        return np.where(left[:, None], triplets, triplets[:, [0, 2, 1]])
+
+    @property
+    def raters_(self) -> Array:
+        """Name of the rater of each row of `triplets_`."""
+        return self._record.decided()[2]
+
+    @property
+    def embedding_(self) -> Floats:
+        """Coordinates of the items from all responses."""
+        return self._fitted().embedding
+
+    @property
+    def expected_error_(self) -> float:
+        """Expected Procrustes error of `embedding_`."""
+        error = self._error_with(0)
+        if error > LARGEST_CERTAIN_ERROR:
+            warn_caller(
+                f"the {len(self.triplets_)} responses determine the embedding only roughly: the expected error, "
+                f"{error:.2g}, may be less than half of the true one. Ask more.",
+                InsufficientDataWarning,
+            )
+        return error
+
+    @property
+    def lapse_(self) -> dict[str, float]:
+        """Lapse rate of each rater."""
+        return {rater: lapse.rate for rater, lapse in self._fitted().lapses.items()}
+
+    @property
+    def agreement_(self) -> Agreement:
+        """Krippendorff's alpha between raters, with its 95 % interval."""
+        return agreement(agreement_counts(self._record))
+
+    def item_covariances(self) -> Floats:
+        """How sure the place of each item in `embedding_` is.
+
+        Returns
+        -------
+        ndarray of shape (n_items, n_components, n_components)
+            Covariance matrix of each item's coordinates, without what a shift, a rotation or another scale of the whole
+            embedding would explain.
+        """
+        fit = self._assessed()
+        n_components = fit.embedding.shape[1]
+        spread = covariance(fit.points, fit.information)
+        spread = without_directions(spread, indifferent_directions(fit.points)) / fit.scale
+        blocks = spread.reshape(len(self.items), n_components, len(self.items), n_components)
+        return np.einsum("iaib->iab", blocks)
+
+    def raters(self) -> list[RaterSummary]:
+        """Each rater's responses, lapse rate and consistency.
+
+        Returns
+        -------
+        list of RaterSummary
+            In the order of their first responses, with the attributes `rater`, `n_responses`, `n_dont_know`, `lapse`,
+            `consistency`, `n_repeated`, `left` and `guesses`.
+        """
+        lapses = self._quietly_fitted().lapses if len(self.triplets_) else {}
+        return summarize_raters(self._record, lapses)
+
+    def gain(self, n: int) -> float:
+        """By how much the expected error falls with more responses.
+
+        Parameters
+        ----------
+        n : int
+            Number of further responses.
+
+        Returns
+        -------
+        float
+            `expected_error_` now less what it is expected to be then, with queries as `ask` chooses them.
+        """
+        return self._error_with(0) - self._error_with(_as_count(n))
+
+    def _error_with(self, n):
+        """The expected error after n more responses."""
+        fit, information = self._assessed(), 0
+        if n:
+            rng = np.random.default_rng([self.random_state, self.n_queries_])
+            size, nothing = min(n, MOST_SIMULATED), np.empty((0, 3), np.intp)
+            asked = triplet_codes(self._record.triplets(), len(self.items))
+            if self.design == "uniform":
+                further = new_triplets(len(self.items), size, asked, rng)
+            else:
+                further = self._informative(size, asked, nothing, None, rng)
+            information = n / size * information_matrix(fit.points, further, fit.median_lapse)
+        return expected_procrustes_error(fit.points, covariance(fit.points, fit.information + information))
+
+    # ---------------------------------------------------------------- fits
+    def _fitted(self):
+        if self._fit is None:
+            triplets, raters = self.triplets_, self.raters_
+            if len(triplets) == 0:
+                raise NotFittedError("no responses yet: the study has nothing to embed. Ask, and tell the responses.")
+            embedding = embed(self._estimator(), triplets, raters, len(self.items))
+            assessed = embedding.size <= MOST_COORDINATES
+            self._fit = assess(embedding, triplets, raters) if assessed else Fit(embedding)
+        return self._fit
+
+    def _quietly_fitted(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # embedding_ warns
+            return self._fitted()
+
+    def _assessed(self):
+        fit = self._quietly_fitted()
+        if fit.points is None:
+            raise ValueError(
+                f"the embedding has {fit.embedding.size} coordinates ({len(self.items)} items in "
+                f"{fit.embedding.shape[1]} components), but their covariance matrix is computed for up to "
+                f"{MOST_COORDINATES}: take fewer items or components."
+            )
+        return fit
+
+    def _estimator(self):
+        if self.estimator is not None:
+            return self.estimator
+        return StochasticTripletEmbedding(self.n_components, alpha=2.0, max_iter=1000, random_state=0)
+
+    # ---------------------------------------------------------------- files and oracles
+    def to_oracle(self) -> TripletOracle:
+        """An oracle that replays the responses, for estimators that ask one.
+
+        Returns
+        -------
+        TripletOracle
+            It answers a triplet by the majority of its responses, and refuses one without responses.
+        """
+        return TripletOracle(self.triplets_)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the study to a new file, and continue it there.
+
+        From then on each `ask` and `tell` is on the disk before it returns. The file has one JSON object on each line:
+        the study's parameters, then what was asked and told, in order. The estimator is not saved.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, such as "study.jsonl".
+
+        Raises
+        ------
+        FileExistsError
+            If there is such a file: nothing is overwritten.
+        """
+        header = {
+            "format": FORMAT,
+            "items": self.items,
+            "n_components": self.n_components,
+            "design": self.design,
+            "repeat": self.repeat,
+            "random_state": self.random_state,
+        }
+        self._log = JsonLines.create(path, header, self._record.lines)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, estimator: Any = None) -> Self:
+        """The study in a file, to be continued there.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A file that :meth:`save` made.
+        estimator : estimator or None, default=None
+            As in the constructor.
+
+        Returns
+        -------
+        TripletStudy
+
+        Raises
+        ------
+        ValueError
+            If the file is not that of a study; the message names the line.
+
+        Warns
+        -----
+        UserWarning
+            If the last line was cut off, as by a process that was killed while writing it. Nothing in it had been
+            acknowledged: the call that wrote it did not return.
+        """
+        log, lines = JsonLines.open(path, FORMAT)
+        try:
+            header = {name: value for name, value in lines.header.items() if name != "format"}
+            study = cls(**header, estimator=estimator)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{os.fspath(path)}, line 1: {error}") from None
+        for number, line in enumerate(lines.records, 2):
+            try:
+                study._record.apply(line, len(study.items))
+            except (KeyError, TypeError, IndexError, ValueError) as error:
+                raise ValueError(f"{os.fspath(path)}, line {number}: not a line of a study ({error}).") from None
+        study._log = log
+        if lines.torn:
+            warn_caller(
+                f"{os.fspath(path)}: the last line was cut off after {len(lines.torn)} bytes and is left out. The call "
+                "that wrote it did not return, so repeat that call.",
+                UserWarning,
+            )
+        return study
+
+
+def _as_names(items):
+    """The items' names as a list of strings or integers."""
+    if isinstance(items, Integral) and not isinstance(items, bool):
+        names = list(range(int(items)))
+    else:
+        names = [item.item() if isinstance(item, np.generic) else item for item in items]
+    for row, name in enumerate(names):
+        if not isinstance(name, str | int) or isinstance(name, bool):
+            raise ValueError(f"items[{row}] is {name!r}: names must be strings or whole numbers.")
+    if len(names) < 3:
+        raise ValueError(f"a triplet has three items, but there are {len(names)}.")
+    if len(set(names)) < len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"items holds {repeated!r} more than once: names must differ.")
+    return names
+
+
+def _as_count(n):
+    if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
+        raise ValueError(f"n must be a whole number from 1, got {n!r}.")
+    return int(n)
+
+
+def _as_rater(rater):
+    if rater is not None and not isinstance(rater, str):
+        raise ValueError(f"rater must be a name (a string) or None, got {rater!r}.")
+    return rater
