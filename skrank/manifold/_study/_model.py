@@ -58,14 +58,14 @@ class Fit(NamedTuple):
 def embed(estimator, triplets, raters, n_items):
     """Coordinates by a clone of the estimator, which is given the raters if its `fit` takes them."""
     estimator = clone(estimator)
-    if "n_samples" in estimator.get_params():
-        estimator.set_params(n_samples=n_items)
+    if "n_items" in estimator.get_params():
+        estimator.set_params(n_items=n_items)
     options = {"rater": raters} if has_fit_parameter(estimator, "rater") else {}
     embedding = np.asarray(estimator.fit(triplets, **options).embedding_, float)
     if embedding.shape[:1] != (n_items,):
         raise ValueError(
             f"{type(estimator).__name__} embedded {len(embedding)} items of {n_items}: those that occur last were not "
-            "asked about yet. Ask more queries, or take an estimator with the parameter n_samples."
+            "asked about yet. Ask more queries, or take an estimator with the parameter n_items."
         )
     return embedding
 

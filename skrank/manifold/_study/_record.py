@@ -85,8 +85,8 @@ class Record:
             if line["first"] != len(self.queries):
                 raise ValueError(f"its queries are numbered from {line['first']}, but {len(self.queries)} is next")
             if n_items is not None and line["ask"]:
-                check_triplets(line["ask"], n_samples=n_items)
-            self.queries += [Query(*map(int, triplet), line["rater"]) for triplet in line["ask"]]
+                check_triplets(line["ask"], n_items=n_items)
+            self.queries += [Query(int(i), int(j), int(k), line["rater"]) for i, j, k in line["ask"]]
         else:
             for number, word in line["tell"]:
                 rater = self.queries[number].rater if line["rater"] is None else line["rater"]

@@ -75,7 +75,7 @@ class TripletStudy:
     estimator : estimator or None, default=None
         What embeds the responses: an estimator whose `fit(X)` takes triplets, rows (anchor, near, far), and sets
         `embedding_`. If its `fit` has an argument `rater`, it is given the raters' names; if it has a parameter
-        `n_samples`, it is set. None is :class:`StochasticTripletEmbedding` with `n_components`.
+        `n_items`, it is set. None is :class:`StochasticTripletEmbedding` with `n_components`.
     random_state : int, default=0
         Seed of the queries. What is asked next depends on it and on what was asked and answered before, and not on how
         often the study was loaded.
@@ -84,9 +84,9 @@ class TripletStudy:
     ----------
     items : list
         The items' names.
-    n_queries_ : int
+    n_queries : int
         Number of queries so far.
-    n_responses_ : int
+    n_responses : int
         Number of responses so far, with "don't know".
     triplets_ : ndarray of shape (n_decided, 3)
         The responses other than "don't know", as rows (anchor, near, far).
@@ -130,7 +130,7 @@ class TripletStudy:
     >>> for _ in range(8):
     ...     ids, triplets = study.ask(50, rater="ann")
     ...     n_new = study.tell(ids, rate(triplets), rater="ann")
-    >>> study.n_responses_, study.embedding_.shape
+    >>> study.n_responses, study.embedding_.shape
     (400, (12, 2))
     >>> study.expected_error_ < 0.1
     True
@@ -170,7 +170,7 @@ class TripletStudy:
 
     def __repr__(self) -> str:
         return (
-            f"TripletStudy(<{len(self.items)} items, {self.n_queries_} queries, {self.n_responses_} responses>, "
+            f"TripletStudy(<{len(self.items)} items, {self.n_queries} queries, {self.n_responses} responses>, "
             f"n_components={self.n_components})"
         )
 
@@ -193,9 +193,9 @@ class TripletStudy:
             Numbers of the items: anchor, left, right.
         """
         n, rater = _as_count(n), _as_rater(rater)
-        rng = np.random.default_rng([self.random_state, self.n_queries_])
+        rng = np.random.default_rng([self.random_state, self.n_queries])
         triplets = self._choose(n, rater, rng)
-        first = self.n_queries_
+        first = self.n_queries
         self._change(self._record.asked(triplets, rater))
         return Queries(np.arange(first, first + n), triplets)
 
@@ -290,12 +290,12 @@ class TripletStudy:
 
     # ---------------------------------------------------------------- what the responses say
     @property
-    def n_queries_(self) -> int:
+    def n_queries(self) -> int:
         """Number of queries so far."""
         return len(self._record.queries)
 
     @property
-    def n_responses_(self) -> int:
+    def n_responses(self) -> int:
         """Number of responses so far, with "don't know"."""
         return len(self._record.responses)
 
@@ -385,7 +385,7 @@ class TripletStudy:
         """The expected error after n more responses."""
         fit, information = self._assessed(), 0
         if n:
-            rng = np.random.default_rng([self.random_state, self.n_queries_])
+            rng = np.random.default_rng([self.random_state, self.n_queries])
             size, nothing = min(n, MOST_SIMULATED), np.empty((0, 3), np.intp)
             asked = triplet_codes(self._record.triplets(), len(self.items))
             if self.design == "uniform":

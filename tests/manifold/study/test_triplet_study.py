@@ -34,7 +34,7 @@ class Panel:
 
 
 def run(study, panel, n_responses, batch=50):
-    while study.n_responses_ < n_responses:
+    while study.n_responses < n_responses:
         for rater in range(len(panel.lapses)):
             ids, triplets = study.ask(batch, str(rater))
             study.tell(ids, panel.answer(triplets, rater), str(rater))
@@ -84,7 +84,7 @@ def test_responses_of_all_kinds():
     near = [row[[0, 1, 2] if left else [0, 2, 1]].tolist() for row, left in zip(triplets, expected, strict=True)]
     kept = [row for row, left in zip(near, expected, strict=True) if left is not None]
     assert sorted(study.triplets_.tolist()) == sorted(kept)
-    assert study.n_responses_ == 9
+    assert study.n_responses == 9
     assert set(study.raters_) == {"unnamed"}
 
 
@@ -107,7 +107,7 @@ def test_bad_responses_are_named_and_nothing_is_recorded(ids, responses, message
     study.tell([3], [True])
     with pytest.raises(ValueError, match=message):
         study.tell(ids, responses)
-    assert study.n_responses_ == 1
+    assert study.n_responses == 1
 
 
 def test_a_call_may_be_repeated_and_several_raters_may_answer_a_query():
@@ -116,7 +116,7 @@ def test_a_call_may_be_repeated_and_several_raters_may_answer_a_query():
     assert study.tell(ids, [True] * 10, "ann") == 10
     assert study.tell(ids, [True] * 10, "ann") == 0
     assert study.tell(ids, [False] * 10, "bob") == 10
-    assert study.n_responses_ == 20
+    assert study.n_responses == 20
     assert study.raters_.tolist() == ["ann"] * 10 + ["bob"] * 10
 
 
@@ -169,7 +169,7 @@ def test_save_and_load(tmp_path):
     assert state(TripletStudy.load(path)) == state(loaded)
     with pytest.raises(RuntimeError, match="has changed since it was read"):
         study.tell([9], [True], "bob")  # the file is ahead of this one
-    assert study.n_responses_ == 5
+    assert study.n_responses == 5
     with pytest.raises(FileExistsError):
         study.save(path)
 
@@ -239,7 +239,7 @@ def tell_until_killed(path, seconds):
         os.close(reading)
         try:
             study = TripletStudy.load(path)
-            rng = np.random.default_rng(study.n_queries_)
+            rng = np.random.default_rng(study.n_queries)
             while True:
                 ids, _ = study.ask(3)
                 responses = (rng.random(3) < 0.5).tolist()
@@ -257,7 +257,7 @@ def tell_until_killed(path, seconds):
 
 
 # ---------------------------------------------------------------- what the responses say
-def test_chosen_queries_need_fewer_responses():
+def test_chosen_queriesneed_fewer_responses():
     errors = {}
     for design in ("uniform", "auto"):
         for seed in range(3):
@@ -320,7 +320,7 @@ def test_covariances_are_those_of_the_embedding():
 
 def test_any_estimator_of_triplets_may_be_the_model():
     class Doubled(BaseEstimator):
-        """An estimator of its own scale, without n_samples or raters."""
+        """An estimator of its own scale, without n_items or raters."""
 
         def fit(self, X):
             self.embedding_ = 100 * StochasticTripletEmbedding(alpha=2.0, random_state=0).fit(X).embedding_
