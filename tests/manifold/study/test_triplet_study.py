@@ -218,7 +218,7 @@ def test_a_process_killed_at_any_moment_loses_nothing_acknowledged(tmp_path):
     TripletStudy(10, repeat=0, random_state=0).save(path)
     acknowledged = {}
     for _ in range(12):
-        acknowledged.update(tell_until_killed(path, rng.uniform(0.001, 0.02)))
+        acknowledged.update(tell_until_killed(path, rng.integers(1, 4), rng.uniform(0, 0.003)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a line may be cut off
             study = TripletStudy.load(path)
@@ -227,11 +227,11 @@ def test_a_process_killed_at_any_moment_loses_nothing_acknowledged(tmp_path):
             number for line in path.read_text().splitlines()[1:-1] for number, _ in json.loads(line).get("tell", [])
         ]
         assert len(told) == len(set(told))
-    assert len(acknowledged) > 20
+    assert len(acknowledged) >= 36
 
 
-def tell_until_killed(path, seconds):
-    """What a child process that asks and tells has acknowledged, as id -> response, until it is killed."""
+def tell_until_killed(path, n_calls, seconds):
+    """What a child process acknowledges until it is killed, so long after so many calls: id -> response."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -248,12 +248,14 @@ def tell_until_killed(path, seconds):
         finally:
             os._exit(1)
     os.close(writing)
-    time.sleep(seconds)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
     with open(reading, "rb") as pipe:
-        lines = [json.loads(line) for line in pipe.read().splitlines(keepends=True) if line.endswith(b"\n")]
-    return {number: left for ids, responses in lines for number, left in zip(ids, responses, strict=True)}
+        lines = [pipe.readline() for _ in range(n_calls)]
+        time.sleep(seconds)
+        os.kill(child, signal.SIGKILL)
+        lines += pipe.readlines()
+    os.waitpid(child, 0)
+    calls = [json.loads(line) for line in lines if line.endswith(b"\n")]
+    return {number: left for ids, responses in calls for number, left in zip(ids, responses, strict=True)}
 
 
 # ---------------------------------------------------------------- what the responses say
