@@ -23,6 +23,7 @@ import numpy as np
 from helpers import best_times
 
 from skrank._mallows import sample_mallows
+from skrank._pair_words import full_words
 from skrank.mixture import MallowsMixture
 from skrank.mixture._em import em, evaluated, expectation
 from skrank.mixture._model import Mixture
@@ -57,7 +58,7 @@ def engine(n_rows, n_items=20, k=3):
     mixture = evaluated(data, Mixture(centers, np.full(k, 0.6), np.full(k, 1 / k)))
     responsibilities = expectation(data, mixture)[0]
     signs = np.random.default_rng(0).choice(np.array([-1, 1], np.float32), (data.n_pairs, BLOCK))
-    words = data.center_words(centers)
+    words = full_words(centers).T
 
     def sgemm():
         for start in range(0, n_rows, BLOCK):

@@ -12,19 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from skrank._callbacks import CallbackSupportMixin, fit_task
 from skrank._fitting import all_or_nothing, warn_caller
 from skrank._random import as_random_state
-from skrank._rankings import aggregate, check_rankings, check_weights
+from skrank._rankings import check_rankings, check_weights
 from skrank._typing import ArrayLike, Floats, Integers, RandomState, _fit_context
 from skrank.mixture._em import expectation
 from skrank.mixture._goodness_of_fit import GoodnessOfFitResult, goodness_of_fit
 from skrank.mixture._model import Mixture, description_length, n_samples_required, sample_mixture
-from skrank.mixture._pair_signs import PairSigns
 from skrank.mixture._search import Search, SearchOptions, n_effective_components, n_steps_at_most, subsample
+from skrank.mixture._voters import make_table, orders_something
 from skrank.mixture._warnings import problems
-
-MISSING_REMEDY = (
-    "A mixture needs to know what a ranking says of every item. If unranked items are worse than the ranked ones, tie "
-    'them last (unranked="last" where lists are read or encoded); otherwise drop these rows or items.'
-)
 
 SHARED_PARAMETERS = """\
 n_components : int or "auto", default=1
@@ -71,8 +66,9 @@ path_ : list of MixtureFit
     `dispersions`, `log_likelihood` (a mean) and `description_length`. With "auto" all are fits to all rankings;
     with a given number those before the last, if any, are as grown, not polished, on at most `subsample` rankings.
 n_samples_required_ : float
-    Number of full rankings from which all centers are determined with a risk of 5 %, if the mixture is right: the
-    largest of ``log((n_items - 1) / .05) / log((1 + phi) / (2 sqrt(phi))) / weight``.
+    Number of voters from which all centers are determined with a risk of 5 %, if the mixture is right: the largest
+    of ``log((n_items - 1) / .05) / log((1 + phi) / (2 sqrt(phi))) / weight``, divided by the mean number of times
+    that a voter orders a pair of items (1 for full rankings).
 n_features_in_ : int
     Number of items.
 feature_names_in_ : ndarray of shape (n_items,)
@@ -138,18 +134,27 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Fit the mixture.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_items)
-            Rank matrix: finite numbers, lower is preferred, equal values are ties. No NaN.
+            Rank matrix: finite numbers, lower is preferred, equal values are ties, NaN is missing.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each ranking was seen: weights equal repeated rows exactly. They count rankings, so do not scale
-            them to a sum of 1.
+            them to a sum of 1. With `groups` they count voters, and all rows of a voter have the same.
+        groups : array-like of shape (n_samples,), default=None
+            The voter of each row, as labels of any one type. Rows of one voter come from one component, and N is the
+            number of voters. None means that every row is a voter.
 
         Returns
         -------
@@ -158,17 +163,19 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         Raises
         ------
         ValueError
-            If X has missing items, a single item, or fewer distinct rankings than components.
+            If X has a single item, orders no two items at all, or has fewer distinct voters than components; if
+            `sample_weight` differs within a voter.
 
         Warns
         -----
         InsufficientDataWarning
             If a center is not determined by the data, a weight is at its minimum, a dispersion is close to 1, two
-            components are not told apart, or fewer components are supported than were asked for.
+            components are not told apart, fewer components are supported than were asked for, or some voters order no
+            two items: these do not count.
         ConvergenceWarning
             If EM stopped at `max_iter`.
         """
-        data = self._table(X, sample_weight, reset=True)[0]
+        data = self._table(X, sample_weight, groups, reset=True)[0]
         if data.n_items < 2:
             raise ValueError(
                 "X has one item (n_features = 1), and there is only one ranking of it. A mixture needs two items or "
@@ -194,12 +201,20 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
                 warn_caller(message, category)
         return self
 
-    def _table(self, X, sample_weight=None, reset=False):
-        """Engine of the distinct rankings of X, and the row of each sample in it."""
-        ranks = check_rankings(X, estimator=self, reset=reset, allow_missing=False, remedy=MISSING_REMEDY)
+    def _table(self, X, sample_weight=None, groups=None, reset=False, counted=True):
+        """Engine of the distinct voters of X, and the row of each sample's voter in it.
+
+        With `counted`, voters who order no two items are left out, unless X has no others.
+        """
+        ranks = check_rankings(X, estimator=self, reset=reset)
         weights = None if sample_weight is None else check_weights(sample_weight, ranks)
-        table = aggregate(ranks, weights)
-        return PairSigns(table.ranks, table.weights), table.inverse
+        if counted:
+            informative = orders_something(ranks, groups)
+            if informative.any() and not informative.all():
+                weights = np.where(informative, 1.0 if weights is None else weights, 0.0)
+                if not weights.any():
+                    raise ValueError("No voter of positive sample_weight orders two items.")
+        return make_table(ranks, weights, groups)
 
     def _generator(self):
         return np.random.default_rng(as_random_state(self.random_state).randint(2**31, size=4))
@@ -210,7 +225,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         self.lower_bound_ = float(mixture.lower_bound)
         self.description_length_ = float(description_length(data, mixture))
         self.converged_, self.n_iter_ = mixture.converged, mixture.n_iter
-        self.n_samples_required_ = n_samples_required(mixture)
+        self.n_samples_required_ = n_samples_required(mixture, data.coverage)
 
     def _problems(self, data, search, options):
         """What to warn of, as (category, message)."""
@@ -218,44 +233,55 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         n_effective = mixture.n_components
         if self.n_components != "auto":
             n_effective = n_effective_components(search, mixture, options)
-        return problems(mixture, data.total_weight, options.least_weight(search), self.max_iter, n_effective)
+        return problems(mixture, data, options.least_weight(search), self.max_iter, n_effective)
 
     def _mixture(self, **fields):
         return Mixture(self.centers_, self.dispersions_, self.weights_, **fields)
 
     # ------------------------------------------------------------ prediction
-    def predict_proba(self, X: ArrayLike) -> Floats:
+    def predict_proba(self, X: ArrayLike, groups: ArrayLike | None = None) -> Floats:
         """Posterior probability of each component.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_items)
-            Rank matrix, ties allowed.
+            Rank matrix, ties and missing items allowed.
+        groups : array-like of shape (n_samples,), default=None
+            The voter of each row, as in `fit`.
 
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_components)
+            Equal within a voter; `weights_` where a voter orders no two items.
         """
         check_is_fitted(self)
-        data, inverse = self._table(X)
+        data, inverse = self._table(X, groups=groups, counted=False)
         probabilities = expectation(data, self._mixture())[0].T.astype(float)
         return (probabilities / probabilities.sum(axis=1, keepdims=True))[inverse]
 
-    def predict(self, X: ArrayLike) -> Integers:
+    def predict(self, X: ArrayLike, groups: ArrayLike | None = None) -> Integers:
         """Most probable component of each ranking.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_items)
-            Rank matrix, ties allowed.
+            Rank matrix, ties and missing items allowed.
+        groups : array-like of shape (n_samples,), default=None
+            The voter of each row, as in `fit`.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
         """
-        return self.predict_proba(X).argmax(axis=1)
+        return self.predict_proba(X, groups).argmax(axis=1)
 
-    def fit_predict(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Integers:
+    def fit_predict(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Integers:
         """Fit the mixture and return the most probable component of each ranking.
 
         Parameters
@@ -266,111 +292,134 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each ranking was seen.
+        groups : array-like of shape (n_samples,), default=None
+            The voter of each row, as in `fit`.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
             As of `predict`.
         """
-        return self.fit(X, y, sample_weight=sample_weight).predict(X)
+        return self.fit(X, y, sample_weight=sample_weight, groups=groups).predict(X, groups)
 
-    def score_samples(self, X: ArrayLike) -> Floats:
+    def score_samples(self, X: ArrayLike, groups: ArrayLike | None = None) -> Floats:
         """Log probability of each ranking under the mixture.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_items)
             Rank matrix. The probability of a ranking with ties is that of all full rankings consistent with it.
+        groups : array-like of shape (n_samples,), default=None
+            The voter of each row, as in `fit`.
 
         Returns
         -------
         log_probabilities : ndarray of shape (n_samples,)
+            With `groups`, that of all rankings of the row's voter together.
         """
         check_is_fitted(self)
-        data, inverse = self._table(X)
+        data, inverse = self._table(X, groups=groups, counted=False)
         return expectation(data, self._mixture(), with_log_density=True)[2][inverse]
 
-    def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
-        """Mean log probability of the rankings; see `score_samples`.
+    def score(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> float:
+        """Mean log probability of the voters who order anything; see `score_samples`.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_items)
-            Rank matrix, ties allowed.
+            Rank matrix, ties and missing items allowed.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each ranking was seen.
+        groups : array-like of shape (n_samples,), default=None
+            The voter of each row, as in `fit`.
 
         Returns
         -------
         score : float
         """
         check_is_fitted(self)
-        return float(expectation(self._table(X, sample_weight)[0], self._mixture())[1])
+        return float(expectation(self._table(X, sample_weight, groups)[0], self._mixture())[1])
 
     # ------------------------------------------------------------ criteria
-    def _criterion(self, X, sample_weight, penalty_of):
+    def _criterion(self, X, sample_weight, groups, penalty_of):
         check_is_fitted(self)
-        data = self._table(X, sample_weight)[0]
+        data = self._table(X, sample_weight, groups)[0]
         n_parameters = 2 * self.n_components_ - 1 + self.n_components_ * (data.n_items - 1)
         log_likelihood = data.total_weight * expectation(data, self._mixture())[1]
         return float(n_parameters * penalty_of(data.total_weight) - 2 * log_likelihood)
 
-    def bic(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def bic(self, X: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> float:
         """Bayesian information criterion, lower is better.
 
-        It counts k - 1 weights, k dispersions and n - 1 numbers for each of the k centers of n items. A center is no
+        It counts k - 1 weights, k dispersions and n - 1 numbers for each of the k centers of n items. A center is not a
         vector of numbers: for the number of components `description_length_` is much the better guide.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_items)
-            Rank matrix, ties allowed.
+            Rank matrix, ties and missing items allowed.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each ranking was seen.
+        groups : array-like of shape (n_samples,), default=None
+            The voter of each row, as in `fit`.
 
         Returns
         -------
         bic : float
         """
-        return self._criterion(X, sample_weight, np.log)
+        return self._criterion(X, sample_weight, groups, np.log)
 
-    def aic(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def aic(self, X: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> float:
         """Akaike information criterion, lower is better; it counts parameters as `bic` does.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_items)
-            Rank matrix, ties allowed.
+            Rank matrix, ties and missing items allowed.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each ranking was seen.
+        groups : array-like of shape (n_samples,), default=None
+            The voter of each row, as in `fit`.
 
         Returns
         -------
         aic : float
         """
-        return self._criterion(X, sample_weight, lambda _: 2.0)
+        return self._criterion(X, sample_weight, groups, lambda _: 2.0)
 
     def goodness_of_fit(
-        self, X: ArrayLike, n_draws: int = 99, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        n_draws: int = 99,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> GoodnessOfFitResult:
         """Whether a mixture of this many components fits: what one more component could gain.
 
         The statistic is the largest gain in total log-likelihood, in nats, of a component of at least `min_weight` more
         (Liu and Moitra's Corollary 5 and Lemma 11 made practical). Its p-value comes from a parametric bootstrap:
-        draws from the mixture, tied like the rankings of X. For X and for each draw the mixture is refitted from
-        itself first. At a right fit the statistic is a few nats, with too few components tens to thousands. At most
-        `subsample` distinct rankings are used.
+        draws from the mixture, with the ties and the missing items of X. For X and for each draw the mixture is
+        refitted from itself first. At a right fit the statistic is a few nats, with too few components tens to
+        thousands. At most `subsample` distinct voters are used.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_items)
-            Rank matrix, ties allowed.
+            Rank matrix, ties and missing items allowed.
         n_draws : int, default=99
             The p-value is a multiple of 1 / (n_draws + 1).
         sample_weight : array-like of shape (n_samples,), default=None
             How often each ranking was seen.
+        groups : array-like of shape (n_samples,), default=None
+            The voter of each row, as in `fit`.
 
         Returns
         -------
@@ -381,7 +430,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         if not isinstance(n_draws, Integral) or n_draws < 1:
             raise ValueError(f"n_draws must be a positive integer, got {n_draws!r}.")
         rng = self._generator()
-        data = subsample(self._table(X, sample_weight)[0], self.subsample, rng)
+        data = subsample(self._table(X, sample_weight, groups)[0], self.subsample, rng)
         return goodness_of_fit(data, self._mixture(), n_draws, rng, self._search_options(), self.n_jobs)
 
     def sample(self, n_samples: int = 1) -> tuple[Integers, Integers]:

@@ -6,11 +6,12 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from skrank._rankings import aggregate, bucket_sizes, rank_dtype
-from skrank.mixture._model import sample_mixture
+from skrank._mallows import sample_mallows
+from skrank._rankings import MISSING, bucket_sizes, n_ranked, rank_dtype
 from skrank.mixture._pair_signs import PairSigns
 from skrank.mixture._search import excess
 from skrank.mixture._transpositions import polish
+from skrank.mixture._voters import make_table
 
 
 class GoodnessOfFitResult(NamedTuple):
@@ -20,24 +21,41 @@ class GoodnessOfFitResult(NamedTuple):
     pvalue: float
 
 
-def tie_like(ranks, positions):
-    """Full rankings with the places of each tied as in the row of `ranks` with the same number."""
-    sizes = bucket_sizes(ranks)
-    bucket_of_place = np.repeat(np.tile(np.arange(ranks.shape[1]), len(ranks)), sizes.ravel()).reshape(ranks.shape)
-    return np.take_along_axis(bucket_of_place, positions.astype(np.intp), axis=1).astype(rank_dtype(ranks.shape[1]))
-
-
 def draw_like(data, mixture, rng):
-    """A table of as many rankings drawn from the mixture, tied as those of the data are."""
+    """A table of as many voters drawn from the mixture, who rank the same items as those of the data, tied alike.
+
+    All rankings of a voter come from one component.
+    """
     # Rounded sums, not weights: so the total is kept where weights are no whole numbers.
     counts = np.diff(np.rint(np.cumsum(data.weights)), prepend=0).astype(int)
-    ranks = np.repeat(data.ranks.T, counts, axis=0)
-    positions, _ = sample_mixture(mixture, len(ranks), rng)
-    if data.has_ties:
-        # Components come in blocks, so ties must not: which ranking is tied how does not depend on its component.
-        positions = tie_like(ranks, positions[rng.permutation(len(positions))])
-    table = aggregate(positions)
-    return PairSigns(table.ranks, table.weights)
+    voters = np.repeat(np.arange(data.n_rows), counts)
+    components = rng.choice(mixture.n_components, len(voters), p=mixture.weights / mixture.weights.sum())
+    if isinstance(data, PairSigns):
+        return make_table(_drawn(data.ranks.T[voters], mixture, components, rng))[0]
+    members = data.members[voters]
+    voter = np.repeat(np.arange(len(voters)), np.diff(members.indptr))
+    repeats = members.data.astype(int)
+    voter, ranking = np.repeat(voter, repeats), np.repeat(members.indices, repeats)
+    ranks = _drawn(data.ranks[ranking], mixture, components[voter], rng)
+    return make_table(ranks, groups=voter)[0]
+
+
+def _drawn(ranks, mixture, components, rng):
+    """Rankings from the components, of the items that each row of `ranks` ranks and tied as there."""
+    with np.errstate(divide="ignore"):
+        nu = -np.log(mixture.dispersions)[components]
+    drawn = np.full(ranks.shape, MISSING, rank_dtype(ranks.shape[1]))
+    ranked, centers = n_ranked(ranks), mixture.centers[components]
+    for size in np.unique(ranked[ranked > 0]):
+        rows = np.flatnonzero(ranked == size)
+        # Items that a row ranks, in the order of its center: their places are a Mallows ranking around the identity.
+        key = np.where(ranks[rows] == MISSING, ranks.shape[1], centers[rows])
+        items = np.argsort(key, axis=1, kind="stable")[:, :size]
+        places = sample_mallows(np.broadcast_to(np.arange(size), items.shape), nu[rows], rng).astype(np.intp)
+        sizes = bucket_sizes(ranks[rows])[:, :size]
+        bucket_of_place = np.repeat(np.tile(np.arange(size), len(rows)), sizes.ravel()).reshape(places.shape)
+        drawn[rows[:, None], items] = np.take_along_axis(bucket_of_place, places, axis=1)
+    return drawn
 
 
 def _drawn_excess(data, mixture, seed, options):

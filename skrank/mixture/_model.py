@@ -168,7 +168,11 @@ def rankings_for_center(n_items, dispersion, risk=CENTER_RISK):
         return np.log(max(n_items - 1, 1) / risk) / np.log((1 + dispersion) / (2 * np.sqrt(dispersion)))
 
 
-def n_samples_required(mixture):
-    """Number of rankings after which all centers are known: the largest of `rankings_for_center` over the weights."""
+def n_samples_required(mixture, coverage=1.0):
+    """Number of voters after which all centers are known: the largest of `rankings_for_center` over the weights.
+
+    A voter counts as `coverage` full rankings: the mean number of times that a voter orders a pair.
+    """
     n_items = mixture.centers.shape[1]
-    return float(np.ceil(np.max(rankings_for_center(n_items, mixture.dispersions) / mixture.weights)))
+    needed = rankings_for_center(n_items, mixture.dispersions) / (mixture.weights * coverage)
+    return float(np.ceil(np.max(needed)))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from skrank._pair_words import full_words, pair_words, word_distances
 from skrank._rankings import aggregate, bucket_sizes, ordering, pair_indices, pair_signs
 
 BLOCK = 8192  # rows a block where a row costs a few words: temporaries stay in the cache
@@ -39,8 +40,6 @@ class PairSigns:
     ranks : ndarray of shape (n_items, n_rows)
         The rankings, item-major.
     has_ties : bool
-    n_untied : ndarray of shape (n_rows,) or int
-        Number of pairs that each row orders.
     patterns : ndarray of shape (n_patterns, n_items + 1) or None
         Distinct counts of buckets by size, ``patterns[p, m]`` buckets of m items; None if there are no ties. The
         normaliser of a tied ranking depends on these alone.
@@ -49,31 +48,27 @@ class PairSigns:
 
     Notes
     -----
+    A full ranking orders every pair once (`coverage`); ties are not taken off that.
+
     Centers are full rankings given as 0-based positions, ``centers[m, i]`` the place of item i, like the rank matrix.
     Pairs are ordered as ``pair_indices``.
     """
+
+    coverage = 1.0
 
     def __init__(self, ranks, weights=None):
         n_rows, self.n_items = ranks.shape
         self.ranks = np.ascontiguousarray(ranks.T)
         self._first, self._second = pair_indices(self.n_items)
         self._set_weights(weights)
-        self._n_words = -(-self.n_pairs // 64)
-        self._before = np.empty((self._n_words, n_rows), np.uint64)
-        untied = np.empty_like(self._before)
-        for rows in self._blocks(min(BLOCK, 1 + (1 << 20) // max(self.n_pairs, 1))):
-            first, second = self.ranks[self._first, rows], self.ranks[self._second, rows]
-            self._before[:, rows] = _pack(first < second, self._n_words)
-            untied[:, rows] = _pack(first != second, self._n_words)
-        self.n_untied = np.bitwise_count(untied).sum(axis=0, dtype=np.intp)
-        self.has_ties = bool((self.n_untied < self.n_pairs).any())
-        self._untied: Any = untied if self.has_ties else None
+        words = pair_words(self.ranks.T)
+        self._before = words.before
+        self._ordered: Any = words.ordered
+        self.has_ties = self._ordered is not None
         self.patterns: Any = None
         self.pattern: Any = None
         if self.has_ties:
             self.patterns, self.pattern = _bucket_patterns(ranks)
-        else:
-            self.n_untied = self.n_pairs
         self._keep_signs()
 
     @property
@@ -112,8 +107,7 @@ class PairSigns:
         part._set_weights(self.weights[rows] if weights is None else weights)
         part._before = np.ascontiguousarray(self._before[:, rows])
         if self.has_ties:
-            part._untied = np.ascontiguousarray(self._untied[:, rows])
-            part.n_untied, part.pattern = self.n_untied[rows], self.pattern[rows]
+            part._ordered, part.pattern = np.ascontiguousarray(self._ordered[:, rows]), self.pattern[rows]
         part._keep_signs()
         return part
 
@@ -129,23 +123,9 @@ class PairSigns:
         -------
         distances : ndarray of shape (n_centers, n_rows), uint8 or uint16
         """
-        words = self.center_words(centers)
-        out = np.empty((len(words), self.n_rows), np.min_scalar_type(self.n_pairs))
-        for rows in self._blocks(BLOCK):
-            self._block_distances(words, rows, out[:, rows])
-        return out
-
-    def _block_distances(self, words, rows, out):
-        before = self._before[:, rows]
-        untied = self._untied[:, rows] if self.has_ties else None
-        different = np.empty(before.shape, np.uint64)
-        count = np.empty(before.shape, np.uint8)
-        for center, distance in zip(words, out, strict=True):
-            np.bitwise_xor(before, center[:, None], out=different)
-            if untied is not None:
-                different &= untied
-            np.bitwise_count(different, out=count)
-            np.add.reduce(count, axis=0, out=distance, dtype=out.dtype)
+        centers = np.atleast_2d(centers)
+        out = np.empty((len(centers), self.n_rows), np.min_scalar_type(self.n_pairs))
+        return word_distances(full_words(centers), self._before, self._ordered, out=out)
 
     def pair_sums(self, row_weights, absolute=False):
         """Weighted sums of the signs, ``sum_s row_weights[m, s] F[s, p]``.
@@ -228,14 +208,6 @@ class PairSigns:
         ordered = self.ranks[ordering(center[None])[0]]
         return np.sign(ordered[1:] - ordered[:-1])
 
-    def center_signs(self, centers):
-        """Pair signs of centers, (n_centers, n_pairs) float64."""
-        return pair_signs(np.atleast_2d(centers), dtype=float)
-
-    def center_words(self, centers):
-        """Packed pair signs of centers, (n_centers, n_words) uint64."""
-        return _pack(self.center_signs(centers).T > 0, self._n_words).T
-
     def rankings(self, rows):
         """Some rows as full rankings (positions, ties broken by item number), (n_rows, n_items)."""
         return np.argsort(ordering(self.ranks[:, rows].T), axis=1)
@@ -270,17 +242,6 @@ class _SignsWorkspace:
         np.sign(ahead, out=ahead)
         values[...] = ahead
         return values
-
-
-def _pack(bits, n_words):
-    """Bits (n_bits, n_rows) to words (n_words, n_rows), uint64."""
-    n_bits, n_rows = bits.shape
-    padded = np.zeros((n_words, 8, 8, n_rows), np.uint8)
-    padded.reshape(64 * n_words, n_rows)[:n_bits] = bits
-    packed = padded[:, :, 0]
-    for bit in range(1, 8):
-        packed |= padded[:, :, bit] << np.uint8(bit)
-    return np.ascontiguousarray(packed.transpose(0, 2, 1)).view(np.uint64)[..., 0]
 
 
 def _bucket_patterns(ranks):

@@ -13,6 +13,7 @@ from skrank.exceptions import SeparationWarning
 from skrank.mixture._base import BaseMallowsMixture, with_shared_docs
 from skrank.mixture._liu_moitra import moment_weights
 from skrank.mixture._search import Separated
+from skrank.mixture._voters import complete_table
 
 
 @with_shared_docs
@@ -141,7 +142,8 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
 
     def _set_mixture(self, data, mixture):
         super()._set_mixture(data, mixture)
-        self.moment_weights_ = moment_weights(data.ranks.T, data.weights, mixture.centers, mixture.dispersions)
+        complete = complete_table(data)
+        self.moment_weights_ = moment_weights(complete.ranks.T, complete.weights, mixture.centers, mixture.dispersions)
 
     def _problems(self, data, search, options):
         found = super()._problems(data, search, options)

@@ -29,15 +29,14 @@ def concentric_divergence(n_items, weights, dispersions):
     return float(np.exp(both) @ (both - single))
 
 
-def problems(mixture, total_weight, least_weight, max_iter, n_effective):
+def problems(mixture, data, least_weight, max_iter, n_effective):
     """What to warn of: a list of (category, message).
 
     Parameters
     ----------
     mixture : Mixture
         Components by decreasing weight.
-    total_weight : float
-        N.
+    data : PairSigns or PairCounts
     least_weight : float
         The smallest weight that counts as a component.
     max_iter : int
@@ -52,10 +51,10 @@ def problems(mixture, total_weight, least_weight, max_iter, n_effective):
         )
         found.append((ConvergenceWarning, message))
     messages = [
-        *_undetermined_centers(mixture, total_weight),
+        *_undetermined_centers(mixture, data),
         *_smallest_weights(mixture, least_weight),
         *_nearly_uniform(mixture),
-        *_concentric_pairs(mixture, total_weight),
+        *_concentric_pairs(mixture, data.total_weight),
     ]
     if n_effective < mixture.n_components:
         messages.append(
@@ -66,9 +65,9 @@ def problems(mixture, total_weight, least_weight, max_iter, n_effective):
     return found + [(InsufficientDataWarning, message) for message in messages]
 
 
-def _undetermined_centers(mixture, total_weight):
-    counts = total_weight * mixture.weights
-    required = rankings_for_center(mixture.centers.shape[1], mixture.dispersions)
+def _undetermined_centers(mixture, data):
+    counts = data.total_weight * mixture.weights
+    required = rankings_for_center(mixture.centers.shape[1], mixture.dispersions) / data.coverage
     for component in np.flatnonzero(counts < required):
         needed = f"it takes {required[component]:.0f}" if np.isfinite(required[component]) else "no number is enough"
         yield (

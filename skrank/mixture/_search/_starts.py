@@ -10,9 +10,11 @@ from skrank.mixture._search._growth import grow
 from skrank.mixture._search._options import subsample
 from skrank.mixture._search._peel import additions
 from skrank.mixture._transpositions import polish
+from skrank.mixture._voters import complete_table
 
 KMEANS_ROWS = 3000
 FIRST_DISPERSION = 0.5
+LEAST_COMPLETE = 10  # complete rankings without which heavy cells say nothing
 
 
 class Start:
@@ -108,14 +110,24 @@ class Centers(Start):
 
 
 class Separated(Start):
-    """Theorem 1.4 up to the polish: candidate centers from heavy cells, then selection by likelihood."""
+    """Theorem 1.4 up to the polish: candidate centers from heavy cells, then selection by likelihood.
+
+    Candidates come from the complete rankings alone, where voters gave others too.
+    """
 
     def __init__(self, max_prefix):
         self.max_prefix = max_prefix
 
     def mixture(self, data, n_components, rng, options):
         least_weight = options.least_weight(data)
-        centers = candidate_centers(data, n_components, max_prefix=self.max_prefix, min_weight=least_weight)
+        complete = complete_table(data)
+        if complete.total_weight < LEAST_COMPLETE:
+            raise ValueError(
+                f"The constructions of SeparatedMallowsMixture need complete rankings, and only "
+                f"{complete.total_weight:g} of {data.total_weight:g} voters gave just one that leaves no item out. Use "
+                "MallowsMixture, which starts from any kind of preference."
+            )
+        centers = candidate_centers(complete, n_components, max_prefix=self.max_prefix, min_weight=least_weight)
         return select_atoms(data, make_atoms(data, centers), n_components, least_weight)
 
 
