@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._rankings import aggregate, check_rankings, check_weights
+from skrank._rankings import check_rankings, check_weights
 from skrank._typing import Array, ArrayLike, Floats, Integers, Names
 from skrank.inspection._base import axes, checked_names, shorten, text_colour
 from skrank.mixture._model import Mixture
-from skrank.mixture._pair_signs import PairSigns
 from skrank.mixture._transpositions import neighbor_losses
+from skrank.mixture._voters import make_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -164,6 +164,7 @@ class MallowsMixtureDisplay:
         X: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         item_names: Names = None,
         ax: "Axes | None" = None,
         **plot_options: Any,
@@ -178,6 +179,8 @@ class MallowsMixtureDisplay:
             Rank matrix that it was fitted to, to mark what is not sure; None marks nothing.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each ranking of X was seen.
+        groups : array-like of shape (n_samples,), default=None
+            The voter of each row of X, as the estimator was fitted with.
         item_names : array-like of shape (n_items,), default=None
             Names of the items; None means those the estimator was fitted with, otherwise x0, x1, ...
         ax : matplotlib Axes, default=None
@@ -189,10 +192,10 @@ class MallowsMixtureDisplay:
         -------
         display : MallowsMixtureDisplay
         """
-        return cls._computed(estimator, X, sample_weight, item_names).plot(ax, **plot_options)
+        return cls._computed(estimator, X, sample_weight, item_names, groups).plot(ax, **plot_options)
 
     @classmethod
-    def _computed(cls, estimator, X, sample_weight=None, item_names=None):
+    def _computed(cls, estimator, X, sample_weight=None, item_names=None, groups=None):
         """The display before it is drawn."""
         check_is_fitted(estimator)
         if not hasattr(estimator, "centers_"):
@@ -204,7 +207,7 @@ class MallowsMixtureDisplay:
             weights=estimator.weights_,
             dispersions=estimator.dispersions_,
             item_names=checked_names(names, n_items, f"the mixture has {n_items} items"),
-            losses=None if X is None else exchange_losses(estimator, X, sample_weight),
+            losses=None if X is None else exchange_losses(estimator, X, sample_weight, groups),
         )
 
 
@@ -215,9 +218,8 @@ def _draw_unsure(ax, losses):
         yield ax.plot([edge, edge], [place - 0.3, place + 1.3], color="black", linewidth=2.5, zorder=4)[0]
 
 
-def exchange_losses(estimator, X, sample_weight=None):
-    """What exchanging neighbours in each center costs in log-likelihood, (n_components, n_items - 1), in nats."""
-    ranks = check_rankings(X, estimator=estimator, reset=False, allow_missing=False)
-    distinct = aggregate(ranks, check_weights(sample_weight, ranks))
-    mixture = Mixture(estimator.centers_, estimator.dispersions_, estimator.weights_)
-    return neighbor_losses(PairSigns(distinct.ranks, distinct.weights), mixture)
+def exchange_losses(estimator, X, sample_weight=None, groups=None):
+    """What exchanging neighbors in each center costs in log-likelihood, (n_components, n_items - 1), in nats."""
+    ranks = check_rankings(X, estimator=estimator, reset=False)
+    data, _ = make_table(ranks, check_weights(sample_weight, ranks), groups)
+    return neighbor_losses(data, Mixture(estimator.centers_, estimator.dispersions_, estimator.weights_))

@@ -14,11 +14,13 @@ from skrank._fitting import all_or_nothing, warn_caller
 from skrank._random import as_random_state
 from skrank._rankings import check_rankings, check_weights
 from skrank._typing import ArrayLike, Floats, Integers, RandomState, _fit_context
+from skrank.exceptions import InsufficientDataWarning
 from skrank.mixture._em import expectation
 from skrank.mixture._goodness_of_fit import GoodnessOfFitResult, goodness_of_fit
 from skrank.mixture._model import Mixture, description_length, n_samples_required, sample_mixture
+from skrank.mixture._pair_counts import PairCounts
 from skrank.mixture._search import Search, SearchOptions, n_effective_components, n_steps_at_most, subsample
-from skrank.mixture._voters import make_table, orders_something
+from skrank.mixture._voters import check_groups, make_table, orders_something
 from skrank.mixture._warnings import problems
 
 SHARED_PARAMETERS = """\
@@ -129,6 +131,11 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
     def _starts(self, n_items):
         """The starts of the search, a list of `Start`, each as often as it is run."""
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
     def _search_options(self):
         return SearchOptions(min_weight=self.min_weight, max_iter=self.max_iter, tol=self.tol, max_rows=self.subsample)
 
@@ -186,6 +193,11 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
                 f"n_components={self.n_components} is more than the {data.n_rows} distinct rankings of X "
                 f"(n_samples = {data.total_weight:g} in all). Use fewer components."
             )
+        if isinstance(data, PairCounts) and not data.totals.any():
+            raise ValueError(
+                "X orders no two items: every row leaves out or ties all but one. A mixture needs rankings of at "
+                "least two."
+            )
         starts = self._starts(data.n_items)
         options = self._search_options()
         n_steps = n_steps_at_most(starts, self.n_components, min(self.max_components, data.n_rows))
@@ -209,12 +221,27 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         ranks = check_rankings(X, estimator=self, reset=reset)
         weights = None if sample_weight is None else check_weights(sample_weight, ranks)
         if counted:
-            informative = orders_something(ranks, groups)
-            if informative.any() and not informative.all():
-                weights = np.where(informative, 1.0 if weights is None else weights, 0.0)
-                if not weights.any():
-                    raise ValueError("No voter of positive sample_weight orders two items.")
+            weights = self._counted_weights(ranks, weights, groups, warn=reset)
         return make_table(ranks, weights, groups)
+
+    @staticmethod
+    def _counted_weights(ranks, weights, groups, warn):
+        """The weights, 0 for voters who order no two items, unless all are such."""
+        informative = orders_something(ranks, groups)
+        if informative.all() or not informative.any():
+            return weights
+        counted = np.where(informative, 1.0 if weights is None else weights, 0.0)
+        if not counted.any():
+            raise ValueError("No voter of a positive sample_weight orders two items.")
+        if warn:
+            voters = np.arange(len(ranks)) if groups is None else check_groups(groups, len(ranks))
+            n_silent = len(np.unique(voters[~informative]))
+            message = (
+                f"{n_silent} of {voters.max() + 1} voters order no two items. They do not count in the fit; predicted "
+                "for them are the weights of the components."
+            )
+            warn_caller(message, InsufficientDataWarning)
+        return counted
 
     def _generator(self):
         return np.random.default_rng(as_random_state(self.random_state).randint(2**31, size=4))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank._mallows import DISPERSION_GRID, mean_distance, mean_distance_grid
+from skrank._mallows import dispersion_from_mean_distance, expected_distance_coefficients
 from skrank._rankings import ordering
 from skrank.mixture._model import (
     PSEUDO_DISTANCE,
@@ -22,6 +22,7 @@ from skrank.stats._kemeny import local_kemeny
 
 # exp of it is still a normal float32: smaller numbers are slow to multiply.
 LEAST_LOG_RATIO = -80.0
+LEAST_DISPERSION = 1e-300
 
 
 def expectation(data, mixture, distances=None, with_log_density=False):
@@ -119,35 +120,17 @@ def maximization(data, row_weights, centers=None, distances=None):
 
 
 def estimate_dispersions(data, row_weights, disagreements):
-    """Dispersions that maximise the penalised likelihood, from summed distances to the centers, (n_components,).
+    """Dispersions that maximize the penalized likelihood, from summed distances to the centers, (n_components,).
 
-    The root of (expected - observed distance) over the rows and the pseudo-ranking: from a table over phi, then one
-    step along the table's slope, after which the error is that of the square of the table's spacing times its
-    curvature.
+    The moment equation over the rows and the pseudo-ranking, which is a full one.
     """
     mass = row_weights.sum(axis=1, dtype=float) + PSEUDO_RANKINGS
-    target = (disagreements + PSEUDO_RANKINGS * PSEUDO_DISTANCE) / mass
-    # The expected distance of a tied ranking is that of a full one, less that inside its buckets.
-    grid = mean_distance_grid(data.n_items)
-    coefficients = np.zeros((1, data.n_items + 1))
-    coefficients[:, -1] = 1
+    distances = (disagreements + PSEUDO_RANKINGS * PSEUDO_DISTANCE) / mass
+    coefficients = None
     if data.has_ties:
         by_pattern = np.array([np.bincount(data.pattern, row, len(data.patterns)) for row in row_weights])
-        coefficients = coefficients - by_pattern @ data.patterns / mass[:, None]
-        table = coefficients @ grid.T
-        upper = (table < target[:, None]).sum(axis=1)
-    else:
-        table = grid[:, -1][None]
-        upper = np.searchsorted(table[0], target)
-    upper = np.clip(upper, 1, len(DISPERSION_GRID) - 1)
-    row = np.arange(len(table))
-    below, rise = table[row, upper - 1], table[row, upper] - table[row, upper - 1]
-    start, run = DISPERSION_GRID[upper - 1], DISPERSION_GRID[upper] - DISPERSION_GRID[upper - 1]
-    dispersions = start + run * np.minimum((target - below) / rise, 1)
-    inner = dispersions < 1
-    expected = (mean_distance(data.n_items, -np.log(dispersions)) * coefficients).sum(axis=1)
-    dispersions[inner] -= ((expected - target) * run / rise)[inner]
-    return np.clip(dispersions, 1e-300, 1.0)
+        coefficients = expected_distance_coefficients(data.patterns, by_pattern / mass[:, None])
+    return np.maximum(dispersion_from_mean_distance(data.n_items, distances, coefficients), LEAST_DISPERSION)
 
 
 # ---------------------------------------------------------------- EM

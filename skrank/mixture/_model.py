@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import gammaln
 
-from skrank._mallows import log_mahonian, log_q_factorial, sample_mallows
+from skrank._mallows import log_mahonian, log_pattern_probabilities, log_q_factorial, sample_mallows
 from skrank.metrics._components import center_distances
 
 PSEUDO_RANKINGS = 0.5
@@ -80,11 +80,11 @@ def sample_mixture(mixture, n_samples, rng):
 
 # ---------------------------------------------------------------- densities
 def log_density_terms(data, dispersions):
-    """Log densities: slope in the distance (M,), constant (M,), term of each bucket pattern (M, n_patterns)."""
+    """Log densities: slope in the distance (M,), constant (M,), term of each bucket pattern (M, n_patterns) or None."""
     nu = -np.log(dispersions)
-    table = log_q_factorial(data.n_items, nu)
-    by_pattern = table @ data.patterns.T if data.has_ties else None
-    return -nu, -table[:, -1], by_pattern
+    if data.has_ties:
+        return -nu, np.zeros(len(nu)), log_pattern_probabilities(data.patterns, nu)
+    return -nu, -log_q_factorial(data.n_items, nu)[:, -1], None
 
 
 def log_densities(data, centers, dispersions, distances=None):

@@ -155,16 +155,16 @@ class PairCounts:
 def sparse_pair_signs(ranks):
     """The pair signs of densified rankings that are not 0, csr_array (n_rankings, n_pairs) float32."""
     n_rankings, n_items = ranks.shape
-    number = np.zeros((n_items, n_items), np.int64)
+    number = np.zeros((n_items, n_items), np.int32)
     number[pair_indices(n_items)] = np.arange(n_items * (n_items - 1) // 2)
     ranked, items = n_ranked(ranks), ordering(ranks)
-    rows, columns, signs = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.float32)]
+    rows, columns, signs = [np.empty(0, np.int32)], [np.empty(0, np.int32)], [np.empty(0, np.float32)]
     for size in np.unique(ranked[ranked > 1]):
         some = np.flatnonzero(ranked == size)
         before, after = pair_indices(int(size))
         first, second = items[some][:, before], items[some][:, after]
         strict = np.take_along_axis(ranks[some], first, 1) < np.take_along_axis(ranks[some], second, 1)
-        rows.append(np.broadcast_to(some[:, None], strict.shape)[strict])
+        rows.append(np.broadcast_to(some[:, None].astype(np.int32), strict.shape)[strict])
         columns.append(number[np.minimum(first, second), np.maximum(first, second)][strict])
         signs.append(np.where(first < second, 1, -1)[strict].astype(np.float32))
     shape = n_rankings, n_items * (n_items - 1) // 2

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from skrank._mallows import bucket_patterns
 from skrank._pair_words import full_words, pair_words, word_distances
-from skrank._rankings import aggregate, bucket_sizes, ordering, pair_indices, pair_signs
+from skrank._rankings import ordering, pair_indices, pair_signs
 
 BLOCK = 8192  # rows a block where a row costs a few words: temporaries stay in the cache
 KEPT_SIGNS = 4_000_000  # up to so many signs (16 MB of float32) they are kept rather than made again
@@ -68,7 +69,7 @@ class PairSigns:
         self.patterns: Any = None
         self.pattern: Any = None
         if self.has_ties:
-            self.patterns, self.pattern = _bucket_patterns(ranks)
+            self.patterns, self.pattern = bucket_patterns(ranks)
         self._keep_signs()
 
     @property
@@ -242,15 +243,3 @@ class _SignsWorkspace:
         np.sign(ahead, out=ahead)
         values[...] = ahead
         return values
-
-
-def _bucket_patterns(ranks):
-    sizes = np.empty(ranks.shape, ranks.dtype)
-    for start in range(0, len(ranks), BLOCK):
-        block = slice(start, start + BLOCK)
-        # Sizes less one fit the type of the ranks, and aggregate takes -1.
-        sizes[block] = np.sort(bucket_sizes(ranks[block]), axis=1) - 1
-    distinct, _, pattern = aggregate(sizes)
-    counts = np.stack([(distinct == size - 1).sum(axis=1) for size in range(ranks.shape[1] + 1)], axis=1)
-    counts[:, 0] = 0
-    return counts, pattern

@@ -143,6 +143,9 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
     def _set_mixture(self, data, mixture):
         super()._set_mixture(data, mixture)
         complete = complete_table(data)
+        if not complete.n_rows:
+            self.moment_weights_ = np.full(mixture.n_components, np.nan)
+            return
         self.moment_weights_ = moment_weights(complete.ranks.T, complete.weights, mixture.centers, mixture.dispersions)
 
     def _problems(self, data, search, options):

@@ -156,13 +156,6 @@ def test_top_3_of_10_recovers_the_centers():
     np.testing.assert_allclose(mixture.dispersions_, [0.4, 0.5], atol=0.03)
 
 
-def test_missing_items_are_refused_with_a_way_out(two_groups):
-    X = two_groups[0].astype(float)
-    X[7, 3] = np.nan
-    with pytest.raises(ValueError, match=r'X\[7, 3\] is NaN.*unranked="last"'):
-        MallowsMixture(2).fit(X)
-
-
 # ---------------------------------------------------------------- one table
 def test_repeats_weights_and_order_of_rows_do_not_matter():
     centers = random_centers(6, 3, 50)

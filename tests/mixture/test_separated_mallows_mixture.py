@@ -162,9 +162,15 @@ def test_warns_of_close_dispersions():
         SeparatedMallowsMixture(2, separation=0, random_state=0).fit(X)
 
 
-def test_missing_items_are_refused_with_the_remedy():
-    with pytest.raises(ValueError, match=r'X\[1, 2\] is NaN.*unranked="last"'):
-        SeparatedMallowsMixture().fit([[0, 1, 2], [1, 0, np.nan]])
+def test_candidates_come_from_complete_rankings():
+    centers = random_centers(8, 2, 5)
+    X = draw(centers, (0.2, 0.7), (0.6, 0.4), 900, 6).astype(float)
+    X[::3, 2] = np.nan
+    mixture = SeparatedMallowsMixture(2, random_state=0).fit(X)
+    np.testing.assert_array_equal(mixture.centers_, centers)
+    np.testing.assert_allclose(mixture.dispersions_, [0.2, 0.7], atol=0.06)
+    with pytest.raises(ValueError, match="only 1 of 3 voters"):
+        SeparatedMallowsMixture().fit([[0, 1, 2], [1, 0, np.nan], [np.nan, 0, 1]])
 
 
 @pytest.mark.parametrize(

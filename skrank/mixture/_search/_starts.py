@@ -121,7 +121,7 @@ class Separated(Start):
     def mixture(self, data, n_components, rng, options):
         least_weight = options.least_weight(data)
         complete = complete_table(data)
-        if complete.total_weight < LEAST_COMPLETE:
+        if complete is not data and complete.total_weight < LEAST_COMPLETE:
             raise ValueError(
                 f"The constructions of SeparatedMallowsMixture need complete rankings, and only "
                 f"{complete.total_weight:g} of {data.total_weight:g} voters gave just one that leaves no item out. Use "
