@@ -53,7 +53,7 @@ landmarks = partial(LandmarkOrdinalEmbedding, n_landmarks=8, landmarks="random",
 
 # An estimator, what it can be fitted on, and what breaks its fit off.
 FITS = {
-    "MallowsMixture": (MallowsMixture(2, random_state=0), RANKINGS, np.where(RANKINGS == 0, np.nan, RANKINGS)),
+    "MallowsMixture": (MallowsMixture(2, random_state=0), RANKINGS, np.where(RANKINGS > 0, np.nan, 0)),
     "SeparatedMallowsMixture": (SeparatedMallowsMixture(1, random_state=0), RANKINGS, [[0], [0]]),
     "PartialRankingKernel": (PartialRankingKernel(method="exact"), RANKINGS, np.where(RANKINGS == 0, np.nan, RANKINGS)),
     "MallowsFeatures": (MallowsFeatures(8), RANKINGS, np.full((2, 3), np.inf)),
