@@ -56,15 +56,56 @@ def check_triplets(triplets, responses=None, *, n_items=None):
     triplets = _check_indices(triplets, n_items)
     if responses is None:
         return triplets
+    turned, counts = _turn(triplets, responses)
+    return turned if counts is None else np.repeat(turned, counts, axis=0)
+
+
+def weigh_triplets(triplets, responses=None, *, n_items=None):
+    """As `check_triplets`, but with the counts beside the rows, which are not repeated.
+
+    Returns
+    -------
+    triplets : ndarray of shape (n_triplets, 3), int64
+    counts : ndarray of shape (n_triplets,), int64, or None
+        None where each row is one response.
+    """
+    refuse_masked(triplets, "triplets")
+    triplets = _check_indices(triplets, n_items)
+    return (triplets, None) if responses is None else _turn(triplets, responses)
+
+
+def query_codes(triplets):
+    """Number of each response's query: the same anchor and the same two items, in either order."""
+    pairs = np.sort(triplets[:, 1:], axis=1)
+    return np.unique(np.column_stack([triplets[:, 0], pairs]), axis=0, return_inverse=True)[1].ravel()
+
+
+def unpack_tensor(triplets, responses):
+    """Triplets, responses and number of items (or None) of a sparse tensor of counts; everything else as it is.
+
+    The entry at (i, j, k) of the tensor (of three equal dimensions, with the attributes `coords` and `data` of the
+    package sparse) is how often j was nearer to i than k, negative where k was.
+    """
+    if getattr(triplets, "ndim", 0) != 3 or not hasattr(triplets, "coords"):
+        return triplets, responses, None
+    if responses is not None:
+        raise ValueError("a tensor of counts holds the responses itself: leave y out.")
+    if len(set(triplets.shape)) != 1:
+        raise ValueError(f"a tensor of counts must have three equal dimensions, got the shape {triplets.shape}.")
+    return np.asarray(triplets.coords).T, np.asarray(triplets.data), triplets.shape[0]
+
+
+def _turn(triplets, responses):
+    """Rows with the near item second, and counts, or None where each is one."""
     refuse_masked(responses, "responses")
     responses = column_or_1d(responses)
     check_consistent_length(triplets, responses)
     if responses.dtype != bool and not np.issubdtype(responses.dtype, np.number):
         raise ValueError(f"responses must be booleans or whole numbers, got the dtype {responses.dtype}.")
     if np.isin(responses, (0, 1)).all():
-        return _turned(triplets, responses.astype(bool))
-    _refuse_rows(responses != np.round(responses), responses, "responses must be whole numbers or booleans")
-    _refuse_rows(responses == 0, responses, "a response of 0 among counts is undecided; drop such rows")
+        return _turned(triplets, responses.astype(bool)), None
+    refuse_rows(responses != np.round(responses), responses, "responses must be whole numbers or booleans")
+    refuse_rows(responses == 0, responses, "a response of 0 among counts is undecided; drop such rows")
     counts = np.abs(responses.astype(np.float64))
     if not counts.sum() <= MOST_ANSWERS:
         row = int(counts.argmax())
@@ -72,7 +113,8 @@ def check_triplets(triplets, responses=None, *, n_items=None):
             f"responses stand for {counts.sum():.3g} answers, each a row; {MOST_ANSWERS:.0e} are the most. "
             f"The largest is responses[{row}], {responses[row]}."
         )
-    return np.repeat(_turned(triplets, responses > 0), counts.astype(np.int64), axis=0)
+    turned = _turned(triplets, responses > 0)
+    return turned, None if (counts == 1).all() else counts.astype(np.int64)
 
 
 def count_items(triplets):
@@ -101,18 +143,18 @@ def _check_indices(triplets, n_items):
     if len(triplets) == 0:
         raise ValueError("triplets is empty: 0 sample(s) (shape=(0, 3)) while a minimum of 1 is required.")
     if not np.issubdtype(triplets.dtype, np.integer):
-        _refuse_rows((triplets != np.round(triplets)).any(axis=1), triplets, "triplets must hold whole numbers")
-        _refuse_rows((np.abs(triplets) > 2.0**53).any(axis=1), triplets, "triplets must hold indices below 2**53")
+        refuse_rows((triplets != np.round(triplets)).any(axis=1), triplets, "triplets must hold whole numbers")
+        refuse_rows((np.abs(triplets) > 2.0**53).any(axis=1), triplets, "triplets must hold indices below 2**53")
     elif triplets.dtype == np.uint64:
-        _refuse_rows((triplets > 2**53).any(axis=1), triplets, "triplets must hold indices below 2**53")
+        refuse_rows((triplets > 2**53).any(axis=1), triplets, "triplets must hold indices below 2**53")
     triplets = triplets.astype(np.int64, copy=False)
-    _refuse_rows((triplets < 0).any(axis=1), triplets, "triplets must hold indices from 0")
+    refuse_rows((triplets < 0).any(axis=1), triplets, "triplets must hold indices from 0")
     if n_items is not None:
         too_large = (triplets >= n_items).any(axis=1)
-        _refuse_rows(too_large, triplets, f"triplets must hold indices below the number of items, {n_items}")
+        refuse_rows(too_large, triplets, f"triplets must hold indices below the number of items, {n_items}")
     i, j, k = triplets.T
     repeated = (i == j) | (i == k) | (j == k)
-    _refuse_rows(repeated, triplets, "the three items of a triplet must differ; drop such rows")
+    refuse_rows(repeated, triplets, "the three items of a triplet must differ; drop such rows")
     return triplets
 
 
@@ -120,7 +162,7 @@ def _turned(triplets, left_is_nearer):
     return np.where(left_is_nearer[:, None], triplets, triplets[:, [0, 2, 1]])
 
 
-def _refuse_rows(refused, values, requirement):
+def refuse_rows(refused, values, requirement):
     if refused.any():
         row = int(np.argmax(refused))
         n_others = int(refused.sum()) - 1

@@ -8,7 +8,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from skrank._callbacks import UNWATCHED
 from skrank.manifold._joint_likelihood import goodness_of_fit, landmark_gradient, maximize_joint_likelihood
 from skrank.manifold._queries import ask_triplets
-from skrank.manifold._stochastic_triplet import fit_triplets
+from skrank.manifold._triplet_fit import TripletData, TripletSettings, fit_triplets
 
 
 @dataclass(frozen=True)
@@ -62,17 +62,15 @@ def refine_by_random_triplets(points, oracle, items, n_triplets, ranking, settin
     triplets = np.column_stack([i, np.where(nearer, j, k), np.where(nearer, k, j)])
     max_iter = 10 * settings.max_iter  # its line searches are short steps
     with task.stage("fit random triplets", max_iter) as iterations:
-        points, info = fit_triplets(
-            triplets,
-            n_items,
-            n_components,
+        fit = fit_triplets(
+            TripletData(triplets, n_items),
+            TripletSettings(n_components, max_iter=max_iter),
             init=points,
-            max_iter=max_iter,
             random_state=random_state,
             callback=lambda n_iter, loss: iterations.step(),
         )
-    kept = keep(points, ranking, settings)
-    return replace(kept, n_iter=info["n_iter"], converged=info["converged"])
+    kept = keep(fit.points, ranking, settings)
+    return replace(kept, n_iter=fit.info["n_iter"], converged=fit.info["converged"])
 
 
 def random_triplets(n_items, n_triplets, random_state):

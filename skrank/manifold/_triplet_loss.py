@@ -1,24 +1,36 @@
 """The loss of stochastic triplet embedding, its gradient and its curvature, in memory proportional to the triplets."""
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 # Rows gathered at a time: three gathered blocks of 2-d float32 points stay in the second-level cache.
 _CHUNK = 1 << 13
+NO_LAPSE = np.zeros(1)
+
+
+class Evaluation(NamedTuple):
+    """A loss, its gradient in the coordinates (n_items, n_components) and in the lapse rates (n_rates,)."""
+
+    value: float
+    gradient: np.ndarray
+    lapse_gradient: np.ndarray
 
 
 class TripletLoss:
-    r"""Negative log-likelihood of triplet answers, as a function of the items' coordinates.
+    r"""Negative log-likelihood of triplet responses, as a function of the items' coordinates.
 
-    With D the squared Euclidean distances, an answer "j is nearer to i than k" has the probability
-    :math:`1 / (1 + e^{D_{ij} - D_{ik}})` (van der Maaten and Weinberger, 2012, "Stochastic triplet embedding", eq. 2),
-    so that the loss is :math:`\sum \log(1 + e^{D_{ij} - D_{ik}})`. A ridge of alpha/2 times the sum of squared
-    coordinates is added to it.
+    With D the squared Euclidean distances and f the logistic function, the response "j is nearer to i than k" has the
+    probability :math:`e + (1 - 2e) f(g(D_{ik}) - g(D_{ij}))`, with the lapse rate e of its rater. The kernel is
+    :math:`g(D) = D` (van der Maaten and Weinberger, 2012, "Stochastic triplet embedding", equation 2), or with
+    :math:`\nu` degrees of freedom :math:`g(D) = \frac{\nu + 1}{2} \log(1 + D/\nu)` (equation 4, t-STE). A ridge of
+    alpha/2 times the sum of squared coordinates is added.
 
-    Let p be the probability that the model gives to the opposite answer, and M the sparse matrix with p added at (i, j)
-    and subtracted at (i, k) for each triplet. The gradient is 2 (diag(W 1) - W) X with W = M + M'. The triplets are
-    sorted by anchor, so that M is a difference of two matrices in compressed rows whose data is the one array p, and
-    their transposes are the same arrays read as compressed columns: nothing is copied in an evaluation.
+    Let s be the slope of the loss in the margin, and M the sparse matrix with s g'(D_ij) added at (i, j) and
+    s g'(D_ik) subtracted at (i, k) for each triplet. The gradient is 2 (diag(W 1) - W) X with W = M + M'. The triplets
+    are sorted by anchor, so that M is a difference of two matrices in compressed rows (whose data is one array for
+    g(D) = D), and their transposes are the same arrays read as compressed columns: nothing is copied in an evaluation.
 
     Parameters
     ----------
@@ -27,24 +39,38 @@ class TripletLoss:
     n_items : int
         Number of items.
     alpha : float, default=0.0
-        Strength of the regularisation.
+        Strength of the regularization.
     dtype : {np.float32, np.float64}, default=np.float32
         Precision of the evaluations. Single precision halves the traffic of the memory, which is what costs.
+    weights : ndarray of shape (n_triplets,), default=None
+        Weights of the responses. None: 1 each.
+    rater : ndarray of int of shape (n_triplets,), default=None
+        Number of each response's lapse rate, below `n_rates`. None: one rate for all.
+    n_rates : int, default=1
+        Number of lapse rates.
+    nu : float, default=inf
+        Degrees of freedom of the kernel; infinity is g(D) = D.
     """
 
-    def __init__(self, triplets, n_items, alpha=0.0, dtype=np.float32):
+    def __init__(
+        self, triplets, n_items, alpha=0.0, dtype=np.float32, *, weights=None, rater=None, n_rates=1, nu=np.inf
+    ):
         triplets = np.asarray(triplets)
         n_triplets = len(triplets)
-        self.alpha = alpha
+        self.alpha, self.nu, self.n_items = alpha, nu, n_items
         order = _order_by(triplets[:, 0], n_items)
         self._anchor, self._near, self._far = (triplets[order, column].astype(np.int32) for column in range(3))
+        self._weights = None if weights is None else np.asarray(weights)[order].astype(dtype)
+        self._rater = None if rater is None else np.asarray(rater)[order].astype(np.int32)
+        self.n_rates = n_rates
         counts = np.bincount(self._anchor, minlength=n_items)
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32 if n_triplets < 2**31 else np.int64)
-        self._probability = np.empty(n_triplets, dtype)
+        self._near_data = np.empty(n_triplets, dtype)
+        self._far_data = self._near_data if np.isinf(nu) else np.empty(n_triplets, dtype)
         self._rows, self._columns = (
             [
-                kind((self._probability, items, starts), shape=(n_items, n_items), copy=False)
-                for items in (self._near, self._far)
+                kind((data, items, starts), shape=(n_items, n_items), copy=False)
+                for items, data in ((self._near, self._near_data), (self._far, self._far_data))
             ]
             for kind in (csr_array, csc_array)
         )
@@ -54,43 +80,49 @@ class TripletLoss:
     def __len__(self):
         return len(self._anchor)
 
-    def value(self, X, step=1):
+    @property
+    def dtype(self):
+        """Precision of the evaluations."""
+        return self._near_data.dtype
+
+    def value(self, X, step=1, lapse=NO_LAPSE):
         """Loss at the coordinates X (n_items, n_components); with every `step`-th triplet, the like share of it."""
-        part = slice(None, None, step)
-        margin = self._margins(X, self._anchor[part], self._near[part], self._far[part])
-        return _softplus_sum(margin) + 0.5 * self.alpha * float(np.sum(X**2)) * len(margin) / len(self)
+        ridge = 0.5 * self.alpha * float(np.sum(X**2))
+        if self._is_plain(lapse):
+            part = slice(None, None, step)
+            margin = self._margins(X, self._anchor[part], self._near[part], self._far[part])
+            return _softplus_sum(margin) + ridge * len(margin) / len(self)
+        n_used, total = 0, 0.0
+        for _, terms in self._terms(np.asarray(X, self.dtype), lapse, step):
+            total -= float(np.sum(terms.log_probability * terms.weight, dtype=float))
+            n_used += len(terms.right)
+        return total + ridge * n_used / len(self)
 
     def value_and_gradient(self, X):
-        """Loss and its gradient (n_items, n_components) at the coordinates X."""
-        X = np.asarray(X, self._probability.dtype)
-        margin = self._margins(X, self._anchor, self._near, self._far, out=self._probability)
-        value = _softplus_sum(margin) + 0.5 * self.alpha * float(np.sum(X**2))
-        for part in _chunks(len(margin)):
-            p = margin[part]
-            p *= 0.5
-            np.tanh(p, out=p)
-            p += 1
-            p *= 0.5
+        """Loss without lapses and its gradient (n_items, n_components) at the coordinates X."""
+        return self.evaluate(X, NO_LAPSE)[:2]
+
+    def evaluate(self, X, lapse=NO_LAPSE):
+        """Loss and its gradients at the coordinates X and the lapse rates (n_rates,), all of them zero or none."""
+        X = np.asarray(X, self.dtype)
+        value, lapse_gradient = (
+            (self._plain_slopes(X), np.zeros(1)) if self._is_plain(lapse) else self._slopes(X, lapse)
+        )
+        value += 0.5 * self.alpha * float(np.sum(X**2, dtype=float))
         homogeneous = np.column_stack([X, np.ones(len(X), X.dtype)])
         product = self._product(homogeneous, far_sign=-1)
-        return value, 2 * (product[:, -1:] * X - product[:, :-1]) + X.dtype.type(self.alpha) * X
+        gradient = 2 * (product[:, -1:] * X - product[:, :-1]) + X.dtype.type(self.alpha) * X
+        return Evaluation(value, gradient, lapse_gradient)
 
-    def curvature_blocks(self, X):
+    def curvature_blocks(self, X, lapse=NO_LAPSE):
         """Fisher information of each item's coordinates when the others stand still: (n_items, d, d).
 
         An anchor's two items are counted as if they were asked about independently, which keeps the blocks positive and
         costs one sparse product.
         """
-        X = np.asarray(X, self._probability.dtype)
+        X = np.asarray(X, self.dtype)
         n_components = X.shape[1]
-        margin = self._margins(X, self._anchor, self._near, self._far, out=self._probability)
-        for part in _chunks(len(margin)):
-            p = margin[part]
-            p *= 0.5
-            np.tanh(p, out=p)
-            p *= p
-            np.subtract(1, p, out=p)
-            p *= 0.25
+        self._fill_information(X, lapse)
         upper = np.triu_indices(n_components)
         moments = np.column_stack([np.ones(len(X), X.dtype), X, X[:, upper[0]] * X[:, upper[1]]])
         moments = self._product(moments, far_sign=1).astype(float)
@@ -103,16 +135,111 @@ class TripletLoss:
         blocks[:, upper[1][strict], upper[0][strict]] = blocks[:, upper[0][strict], upper[1][strict]]
         return 4 * blocks + self.alpha * np.eye(n_components)
 
+    def lapse_information(self, X, lapse):
+        """Fisher information of each lapse rate at fixed coordinates: (n_rates,)."""
+        total = np.zeros(self.n_rates)
+        for part, terms in self._terms(np.asarray(X, self.dtype), lapse):
+            information = terms.weight * (1 - 2 * terms.right) ** 2 / (terms.probability * (1 - terms.probability))
+            total += self._sum_by_rater(information, part)
+        return total
+
     def signed_counts(self, X):
         """(C + C') X, where C adds 1/2 at (i, j) and subtracts it at (i, k) for each triplet.
 
         -(C + C') is, up to a factor and a shift of each row, an unbiased linearised estimate of the squared distances.
         """
-        self._probability.fill(0.5)
-        return self._product(np.ascontiguousarray(X, self._probability.dtype), far_sign=-1)
+        for data in (self._near_data, self._far_data):
+            data[:] = 0.5 if self._weights is None else 0.5 * self._weights
+        return self._product(np.ascontiguousarray(X, self.dtype), far_sign=-1)
+
+    def _is_plain(self, lapse):
+        """Whether the loss is the sum of log(1 + exp(D_ij - D_ik))."""
+        return np.isinf(self.nu) and self._weights is None and not np.any(lapse)
+
+    def _plain_slopes(self, X):
+        margin = self._margins(X, self._anchor, self._near, self._far, out=self._near_data)
+        value = _softplus_sum(margin)
+        for part in _chunks(len(margin)):
+            p = margin[part]
+            p *= 0.5
+            np.tanh(p, out=p)
+            p += 1
+            p *= 0.5
+        return value
+
+    def _slopes(self, X, lapse):
+        """Fill the data of the matrices with the slopes; returns the value and the gradient in the lapse rates."""
+        value, lapse_gradient = 0.0, np.zeros(self.n_rates)
+        for part, terms in self._terms(X, lapse):
+            value -= float(np.sum(terms.log_probability * terms.weight, dtype=float))
+            slope = terms.slope * terms.weight
+            self._near_data[part], self._far_data[part] = slope * terms.near_slope, slope * terms.far_slope
+            if np.any(lapse):
+                ratio = terms.weight * (2 * terms.right - 1) / terms.probability
+                lapse_gradient += self._sum_by_rater(ratio, part)
+        return value, lapse_gradient
+
+    def _fill_information(self, X, lapse):
+        if self._is_plain(lapse):
+            margin = self._margins(X, self._anchor, self._near, self._far, out=self._near_data)
+            for part in _chunks(len(margin)):
+                p = margin[part]
+                p *= 0.5
+                np.tanh(p, out=p)
+                p *= p
+                np.subtract(1, p, out=p)
+                p *= 0.25
+            return
+        for part, terms in self._terms(X, lapse):
+            information = terms.weight * terms.slope**2 * terms.probability / np.maximum(1 - terms.probability, 1e-7)
+            self._near_data[part] = information * terms.near_slope**2
+            self._far_data[part] = information * terms.far_slope**2
+
+    def _terms(self, X, lapse, step=1):
+        """What each chunk of responses adds: pairs of the chunk, a slice, and its `_Terms`."""
+        plain = np.isinf(self.nu)
+        one, half = self.dtype.type(1), self.dtype.type(0.5)
+        rates = None if not np.any(lapse) else np.asarray(lapse, self.dtype)
+        if plain and step == 1:
+            margins = self._margins(X, self._anchor, self._near, self._far, out=self._near_data)
+        for part in _chunks(len(self)):
+            part = slice(part.start, part.stop, step)
+            if plain and step == 1:
+                margin, near_slope, far_slope = -margins[part], one, one
+            else:
+                anchors = X[self._anchor[part]]
+                near, near_slope = self._kernel(_squared_norms(anchors - X[self._near[part]]))
+                far, far_slope = self._kernel(_squared_norms(anchors - X[self._far[part]]))
+                margin = far - near
+            right = np.tanh(half * margin)
+            right *= half
+            right += half
+            if rates is None:
+                probability, slope = right, one - right
+                log_probability = -np.logaddexp(self.dtype.type(0), -margin)
+            else:
+                rate = rates[0] if self._rater is None else rates[self._rater[part]]
+                probability = (one - 2 * rate) * right
+                probability += rate
+                slope = (one - right) * (1 - rate / probability)
+                log_probability = np.log(probability)
+            weight = one if self._weights is None else self._weights[part]
+            yield part, _Terms(right, probability, log_probability, slope, weight, near_slope, far_slope)
+
+    def _kernel(self, squared_distances):
+        """g and g' of squared distances."""
+        if np.isinf(self.nu):
+            return squared_distances, self.dtype.type(1)
+        half = self.dtype.type(0.5 * (self.nu + 1))
+        return half * np.log1p(squared_distances / self.nu), half / (self.nu + squared_distances)
+
+    def _sum_by_rater(self, values, part):
+        if self._rater is None:
+            return np.sum(values, dtype=float)[None]
+        return np.bincount(self._rater[part], values, self.n_rates)
 
     def _product(self, X, far_sign):
-        """(M + M') X, with M the near matrix plus `far_sign` times the far one, at the current probabilities."""
+        """(M + M') X, with M the near matrix plus `far_sign` times the far one, at the current data."""
         result = self._rows[1] @ X
         result += self._columns[1] @ X
         result *= far_sign
@@ -123,7 +250,7 @@ class TripletLoss:
     def _margins(self, X, anchor, near, far, out=None):
         """D_ij - D_ik = (x_j - x_k) . (x_j + x_k - 2 x_i) of the given triplets."""
         n_components = X.shape[1]
-        out = np.empty(len(anchor), self._probability.dtype) if out is None else out
+        out = np.empty(len(anchor), self.dtype) if out is None else out
         # np.take copies rows of 8, 16 or 32 bytes much faster than rows of odd lengths
         padded = np.zeros((len(X), 1 << max(1, (n_components - 1).bit_length())), out.dtype)
         padded[:, :n_components] = X
@@ -140,6 +267,22 @@ class TripletLoss:
             y *= x
             np.matmul(y, ones, out=out[part])
         return out
+
+
+class _Terms(NamedTuple):
+    """What a chunk of responses adds to the loss."""
+
+    right: np.ndarray  # f(margin)
+    probability: np.ndarray  # of the response, lapses included
+    log_probability: np.ndarray
+    slope: np.ndarray  # of log_probability in the margin
+    weight: np.ndarray
+    near_slope: np.ndarray  # g' at the near and at the far item
+    far_slope: np.ndarray
+
+
+def _squared_norms(difference):
+    return np.einsum("na,na->n", difference, difference)
 
 
 def _chunks(length):

@@ -98,7 +98,7 @@ def test_repeated_questions_are_never_split(run):
 def test_warnings_are_printed(run):
     code, text, _ = run("0,1,2\n0,3,4\n1,2,3\n1,0,4\n2,0,1\n3,1,2\n", "--components", "3")
     assert code == 0
-    assert "Note: 6 answers are fewer than the 15 coordinates" in " ".join(text.split())
+    assert "Note: 6 responses are fewer than the 15 coordinates" in " ".join(text.split())
 
 
 @pytest.mark.parametrize(

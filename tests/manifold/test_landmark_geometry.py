@@ -11,6 +11,7 @@ from skrank.manifold._landmark_geometry import (
     landmark_geometry,
     landmark_mds,
     least_squares_shifts,
+    principal_axes,
     project_edm,
     shifted,
 )
@@ -136,3 +137,13 @@ def test_farthest_points_are_greedy_maxmin_and_distinct():
     X = np.array([[0.0], [1.0], [10.0], [4.0]])
     assert sorted(farthest_points(X, 3, np.random.RandomState(0)).tolist()) == [0, 2, 3]
     assert sorted(farthest_points(np.zeros((5, 2)), 5, np.random.RandomState(0)).tolist()) == list(range(5))
+
+
+@pytest.mark.parametrize("shape", [(10, 3), (2, 5)])
+def test_principal_axes_keep_distances_and_fix_signs(shape):
+    X = np.random.default_rng(0).standard_normal(shape) + 3
+    turned = principal_axes(X)
+    assert turned.shape == shape
+    np.testing.assert_allclose(cdist(turned, turned), cdist(X, X), atol=1e-9)
+    np.testing.assert_allclose(turned.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(principal_axes(-X), turned, atol=1e-9)

@@ -40,6 +40,13 @@ CHECKS_THAT_NEED_FEATURES = (
     "check_pipeline_consistency",
     "check_positive_only_tag_during_fit",
     "check_readonly_memmap_input",
+    "check_all_zero_sample_weights_error",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weights_list",
+    "check_sample_weights_not_an_array",
+    "check_sample_weights_not_overwritten",
+    "check_sample_weights_pandas_series",
+    "check_sample_weights_shape",
 )
 
 
@@ -82,12 +89,14 @@ def test_the_three_formats_give_one_embedding(answers, fitted):
         assert fitted.score(asked, responses) == fitted.score(triplets)
 
 
-def test_counts_are_repeated_answers(answers):
+def test_counts_and_weights_are_repeated_responses(answers):
     triplets = answers[0][:3000]
     counts = np.random.default_rng(0).integers(1, 4, 3000)
-    one = StochasticTripletEmbedding(random_state=0).fit(triplets, counts)
-    other = StochasticTripletEmbedding(random_state=0).fit(np.repeat(triplets, counts, axis=0))
-    np.testing.assert_array_equal(one.embedding_, other.embedding_)
+    model = StochasticTripletEmbedding(alpha=0.1, tol=1e-4, random_state=0)
+    repeated = clone(model).fit(np.repeat(triplets, counts, axis=0))
+    for other in (clone(model).fit(triplets, counts), clone(model).fit(triplets, sample_weight=counts)):
+        np.testing.assert_allclose(other.embedding_, repeated.embedding_, atol=1e-3)
+        assert other.loss_ == pytest.approx(repeated.loss_)
 
 
 def test_order_of_the_answers_changes_nothing_beyond_the_tolerance(answers, fitted):
@@ -109,11 +118,12 @@ def test_clone_and_pickle(answers, fitted):
     np.testing.assert_array_equal(clone(fitted).fit(answers[0]).embedding_, fitted.embedding_)
 
 
-def test_warm_start_needs_no_iteration(answers, fitted):
-    warm = StochasticTripletEmbedding(init=fitted.embedding_).fit(answers[0])
+def test_warm_start_needs_no_iteration(answers):
+    fitted = StochasticTripletEmbedding(alpha=0.0, random_state=0).fit(answers[0])
+    warm = StochasticTripletEmbedding(alpha=0.0, init=fitted.embedding_).fit(answers[0])
     assert warm.n_iter_ == 0
     np.testing.assert_allclose(warm.embedding_, fitted.embedding_)
-    cold = StochasticTripletEmbedding(init="random", random_state=1000).fit(answers[0])  # 0 would draw the points
+    cold = StochasticTripletEmbedding(alpha=0.0, init="random", random_state=1000).fit(answers[0])  # 0: the points
     assert cold.n_iter_ > fitted.n_iter_
     assert cold.loss_ == pytest.approx(fitted.loss_, abs=0.1)
 
@@ -170,7 +180,7 @@ def test_memory_is_proportional_to_the_answers():
 def test_answers_without_noise_keep_finite_coordinates():
     triplets, X = make_triplets(n_items=30, n_triplets=6000, random_state=0)
     model = StochasticTripletEmbedding(random_state=0).fit(triplets)
-    with pytest.warns(ConvergenceWarning, match="answers have no noise"):
+    with pytest.warns(ConvergenceWarning, match="responses have no noise"):
         StochasticTripletEmbedding(max_iter=3, random_state=0).fit(triplets)
     assert np.isfinite(model.embedding_).all()
     assert model.score(triplets) > 0.99
@@ -211,7 +221,7 @@ def test_unseen_items_are_named():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_too_few_answers_are_named():
-    with pytest.warns(InsufficientDataWarning, match="1 answers are fewer than the 6 coordinates"):
+    with pytest.warns(InsufficientDataWarning, match="1 responses are fewer than the 6 coordinates"):
         embedding = StochasticTripletEmbedding(random_state=0).fit_transform([[0, 1, 2]])
     assert embedding.shape == (3, 2)
     assert np.isfinite(embedding).all()
@@ -249,3 +259,76 @@ def test_bad_triplets():
         StochasticTripletEmbedding().fit([[0, 1], [2, 0]])
     with pytest.raises(ValueError, match="undecided"):
         StochasticTripletEmbedding().fit([[0, 1, 2], [2, 0, 1]], [2, 0])
+
+
+# Labels, tensors, raters
+
+
+def test_items_by_name(answers, fitted):
+    triplets, _ = answers
+    names = np.array([f"item {number:02d}" for number in range(40)])
+    for table in (pd.DataFrame(names[triplets], columns=["a", "b", "c"]), names[triplets].tolist(), names[triplets]):
+        model = StochasticTripletEmbedding(random_state=0).fit(table)
+        np.testing.assert_array_equal(model.embedding_, fitted.embedding_)
+        assert model.items_.tolist() == names.tolist()
+    backwards = StochasticTripletEmbedding(items=names[::-1], random_state=0).fit(names[triplets])
+    np.testing.assert_array_equal(backwards.items_, names[::-1])
+    assert procrustes_error(fitted.embedding_, backwards.embedding_[::-1]) < 1e-4
+    numbered = StochasticTripletEmbedding(items=np.arange(40) + 1000, random_state=0).fit(triplets + 1000)
+    np.testing.assert_array_equal(numbered.embedding_, fitted.embedding_)
+    np.testing.assert_array_equal(numbered.predict(triplets + 1000), fitted.predict(triplets))
+    np.testing.assert_array_equal(model.predict(names[triplets]), fitted.predict(triplets))
+    assert model.score(names[triplets]) == fitted.score(triplets) == fitted.predict(triplets).mean()
+    with pytest.raises(ValueError, match="labels of the 40 items: row 0"):
+        model.predict([["item 00", "item 01", "item 99"]])
+    with pytest.raises(ValueError, match="labels of the 2 items: row 1"):
+        StochasticTripletEmbedding().fit([["a", "b", "a"], ["a", "b", None]])
+    with pytest.raises(ValueError, match="n_items is 40"):
+        StochasticTripletEmbedding(items=names, n_items=30).fit(names[triplets])
+
+
+class Tensor:
+    """The part of the package sparse that holds a tensor of counts."""
+
+    ndim = 3
+
+    def __init__(self, triplets, counts, n_items):
+        self.coords, self.data, self.shape = np.asarray(triplets).T, np.asarray(counts), (n_items,) * 3
+
+
+def test_a_sparse_tensor_of_counts(answers, fitted):
+    triplets, _ = answers
+    turned = np.where(np.arange(len(triplets))[:, None] % 2, triplets, triplets[:, [0, 2, 1]])
+    tensor = Tensor(turned, np.where(np.arange(len(triplets)) % 2, 1, -1), 40)
+    model = StochasticTripletEmbedding(random_state=0).fit(tensor)
+    np.testing.assert_array_equal(model.embedding_, fitted.embedding_)
+    assert model.score(tensor) == fitted.score(triplets)
+    with pytest.raises(ValueError, match="leave y out"):
+        StochasticTripletEmbedding().fit(tensor, [1])
+
+
+def test_raters():
+    triplets, X = make_triplets(60, 4000, noise="flip", flip_rate=0.0, random_state=0)
+    rater = np.array(["ann", "bob"])[np.arange(4000) % 2]
+    guessed = (rater == "bob") & (np.random.default_rng(0).random(4000) < 0.5)
+    triplets[guessed, 1:] = triplets[guessed, :0:-1]
+    model = StochasticTripletEmbedding(lapse="auto", random_state=0).fit(triplets, rater=rater)
+    assert model.raters_.tolist() == ["ann", "bob"]
+    np.testing.assert_allclose(model.lapse_, [0, 0.5], atol=0.06)
+    assert procrustes_error(X, model.embedding_) < 0.02
+    assert StochasticTripletEmbedding(lapse=0.1).fit(triplets).lapse_ == pytest.approx(0.1)
+    with pytest.raises(ValueError, match="leave one of them out"):
+        StochasticTripletEmbedding().fit(triplets, rater=rater)
+
+
+def test_the_number_of_components_and_the_kernel_are_chosen():
+    triplets, _ = make_triplets(50, 6000, n_components=3, noise="logistic", random_state=0)
+    model = StochasticTripletEmbedding("auto", kernel="auto", random_state=0).fit(triplets)
+    assert (model.n_components_, model.kernel_) == (3, "logistic")
+    assert model.embedding_.shape == (50, 3)
+    assert model.held_out_log_likelihood_.argmax() == 2
+    assert -np.log(2) < model.held_out_log_likelihood_.min()
+    with pytest.raises(ValueError, match='is used with kernel="student" only'):
+        StochasticTripletEmbedding(nu=1.0).fit(triplets)
+    student = StochasticTripletEmbedding(kernel="student", nu=1.0, random_state=0).fit(triplets)
+    assert (student.kernel_, student.alpha_) == ("student", 0.1)

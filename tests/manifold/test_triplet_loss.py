@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
-from scipy.optimize import approx_fprime, minimize
+from scipy.optimize import approx_fprime
 from scipy.spatial.distance import cdist
 
-from skrank.manifold._stochastic_triplet import fit_triplets, principal_axes
 from skrank.manifold._triplet_loss import _CHUNK, TripletLoss
 
 
@@ -91,35 +90,52 @@ def test_signed_counts_against_the_dense_matrix():
     np.testing.assert_allclose(TripletLoss(triplets, 7, dtype=np.float64).signed_counts(np.eye(7)), counts + counts.T)
 
 
-@pytest.mark.parametrize("init", ["spectral", "random"])
-def test_fit_reaches_the_optimum_of_a_general_optimiser(init):
-    X, triplets = random_answers(12, 900, 2, seed=5)
-    embedding, info = fit_triplets(triplets, 12, 2, init=init, tol=1e-4, random_state=0)
-    reference = minimize(lambda x: brute_force_loss(triplets, x.reshape(12, 2)), X.ravel(), method="BFGS")
-    assert info["converged"]
-    assert info["loss"] == pytest.approx(reference.fun, abs=1e-3)
-    assert brute_force_loss(triplets, embedding) == pytest.approx(info["loss"], rel=1e-9)
-    np.testing.assert_allclose(cdist(embedding, embedding), cdist(*2 * [reference.x.reshape(12, 2)]), atol=0.02)
+@pytest.mark.parametrize("nu", [np.inf, 1.5])
+@pytest.mark.parametrize("lapse", [(0.0, 0.0), (0.1, 0.3)])
+def test_lapses_weights_and_kernels_against_brute_force(nu, lapse):
+    _, triplets = random_answers(8, 60, 2, seed=0)
+    rng = np.random.default_rng(1)
+    X, weights, rater = rng.standard_normal((8, 2)), rng.random(60), rng.integers(2, size=60)
+    lapse = np.array(lapse)
+    loss = TripletLoss(triplets, 8, dtype=np.float64, weights=weights, rater=rater, n_rates=2, nu=nu)
+
+    def brute_force(X, lapse):
+        D = cdist(X, X, "sqeuclidean")
+        if np.isfinite(nu):
+            D = (nu + 1) / 2 * np.log(1 + D / nu)
+        right = 1 / (1 + np.exp(D[triplets[:, 0], triplets[:, 1]] - D[triplets[:, 0], triplets[:, 2]]))
+        return -(weights * np.log(lapse[rater] + (1 - 2 * lapse[rater]) * right)).sum()
+
+    value, gradient, lapse_gradient = loss.evaluate(X, lapse)
+    assert value == pytest.approx(brute_force(X, lapse), rel=1e-12)
+    assert loss.value(X, lapse=lapse) == pytest.approx(value, rel=1e-12)
+    numeric = approx_fprime(X.ravel(), lambda x: brute_force(x.reshape(X.shape), lapse), 1e-7)
+    np.testing.assert_allclose(gradient.ravel(), numeric, atol=1e-4)
+    if lapse.any():
+        numeric = approx_fprime(lapse, lambda e: brute_force(X, e), 1e-7)
+        np.testing.assert_allclose(lapse_gradient, numeric, atol=1e-3)
 
 
-def test_fit_is_reproducible_and_reports_each_iteration():
-    _, triplets = random_answers(20, 600, 2, seed=6)
-    losses = []
-    first, info = fit_triplets(triplets, 20, 2, random_state=3, callback=lambda n_iter, loss: losses.append(loss))
-    second, _ = fit_triplets(triplets, 20, 2, random_state=3)
-    np.testing.assert_array_equal(first, second)
-    assert len(losses) == info["n_iter"]
-    assert np.all(np.diff(losses) < 0)
-    warm, warm_info = fit_triplets(triplets, 20, 2, init=first)
-    assert warm_info["n_iter"] == 0
-    np.testing.assert_allclose(warm, first, atol=1e-12)
+def test_information_is_the_variance_of_the_slope():
+    # the sum over the two responses of probability times squared slope of the log-probability
+    X = np.random.default_rng(0).standard_normal((3, 2))
+    for nu, rate in ((np.inf, 0.2), (2.0, 0.0), (2.0, 0.1)):
+        expected, expected_lapse = np.zeros((2, 2)), 0.0
+        for triplet in ([0, 1, 2], [0, 2, 1]):
+            loss = TripletLoss(np.array([triplet]), 3, dtype=np.float64, nu=nu)
+            value, gradient, lapse_gradient = loss.evaluate(X, np.array([rate]))
+            expected += np.exp(-value) * np.outer(gradient[1], gradient[1])
+            expected_lapse += np.exp(-value) * lapse_gradient[0] ** 2
+        np.testing.assert_allclose(loss.curvature_blocks(X, np.array([rate]))[1], expected, rtol=1e-6)
+        if rate:
+            assert loss.lapse_information(X, np.array([rate]))[0] == pytest.approx(expected_lapse)
 
 
-@pytest.mark.parametrize("shape", [(10, 3), (2, 5)])
-def test_principal_axes_keep_distances_and_fix_signs(shape):
-    X = np.random.default_rng(0).standard_normal(shape) + 3
-    turned = principal_axes(X)
-    assert turned.shape == shape
-    np.testing.assert_allclose(cdist(turned, turned), cdist(X, X), atol=1e-9)
-    np.testing.assert_allclose(turned.mean(axis=0), 0, atol=1e-12)
-    np.testing.assert_allclose(principal_axes(-X), turned, atol=1e-9)
+def test_a_weight_is_a_number_of_repetitions():
+    X, triplets = random_answers(8, 60, 2, seed=0)
+    weights = np.random.default_rng(1).integers(1, 4, 60)
+    for lapse in (np.zeros(1), np.array([0.1])):
+        one = TripletLoss(triplets, 8, dtype=np.float64, weights=weights).evaluate(X, lapse)
+        other = TripletLoss(np.repeat(triplets, weights, axis=0), 8, dtype=np.float64).evaluate(X, lapse)
+        assert one.value == pytest.approx(other.value)
+        np.testing.assert_allclose(one.gradient, other.gradient, atol=1e-10)

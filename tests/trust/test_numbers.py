@@ -17,7 +17,7 @@ from skrank.kernels import (
     SemimetricKernel,
     SpearmanKernel,
 )
-from skrank.manifold._stochastic_triplet import fit_triplets
+from skrank.manifold._triplet_fit import TripletData, TripletSettings, fit_triplets
 from skrank.metrics import pairwise_ranking_distances, procrustes_error
 from skrank.mixture import MallowsMixture
 from skrank.mixture._em import expectation
@@ -176,8 +176,8 @@ def test_triplets_in_both_precisions(monkeypatch):
     triplets, points = make_triplets(60, 20_000, noise="logistic", random_state=0)
     embeddings = []
     for limit in (1, 1 << 30):
-        monkeypatch.setattr("skrank.manifold._stochastic_triplet._PRECISE_BELOW", limit)
-        embedding, info = fit_triplets(triplets, 60, 2, random_state=0)
-        embeddings.append(embedding)
+        monkeypatch.setattr("skrank.manifold._triplet_fit.PRECISE_BELOW", limit)
+        fit = fit_triplets(TripletData(triplets, 60), TripletSettings(2), random_state=0)
+        embeddings.append(fit.points)
     assert procrustes_error(*embeddings) < 1e-4
     assert procrustes_error(points, embeddings[0]) < 0.05
