@@ -210,8 +210,8 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
             The responses. None: j is nearer to i than k in each row. Booleans, or numbers that are all 0 or 1: true
             where j is nearer. Other whole numbers: how often j was nearer, negative where k was.
         rater : array-like of shape (n_triplets,), default=None
-            Who gave each response, numbers or names. With `lapse="auto"` each has a lapse rate of their own; an error
-            otherwise.
+            Who gave each response, numbers or names. With `lapse="auto"` each has a lapse rate of their own; a number
+            holds for all of them.
         sample_weight : array-like of shape (n_triplets,), default=None
             Weights of the responses, as if each had been given so often.
 
@@ -282,8 +282,6 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
             weights = counts.astype(float) if weights is None else weights * counts
         if rater is None:
             return TripletData(triplets, n_items, weights)
-        if not isinstance(self.lapse, str):
-            raise ValueError(f'rater is used with lapse="auto" only, but lapse={self.lapse!r}: leave one of them out.')
         rater = column_or_1d(rater)
         check_consistent_length(triplets, rater)
         self.raters_, codes = np.unique(rater, return_inverse=True)

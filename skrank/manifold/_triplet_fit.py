@@ -152,7 +152,7 @@ class _Descent:
         self.loss, self.settings, self.callback = loss, settings, callback
         self.estimates_lapse = isinstance(settings.lapse, str)
         rate = 0.05 if self.estimates_lapse else settings.lapse
-        self.lapse = np.full(loss.n_rates, rate) if rate else NO_LAPSE
+        self.lapse = np.full(loss.n_rates, rate, float)
         self.n_iter, self.n_evaluations, self.stopped = 0, 0, False
 
     def _minimize(self, loss, start, max_iter, tol, lapse=None):
