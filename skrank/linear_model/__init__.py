@@ -2,5 +2,6 @@
 
 from skrank.linear_model._bradley_terry import BradleyTerry
 from skrank.linear_model._leaderboard import Leaderboard
+from skrank.linear_model._plackett_luce import PlackettLuce
 
-__all__ = ["BradleyTerry", "Leaderboard"]
+__all__ = ["BradleyTerry", "Leaderboard", "PlackettLuce"]

@@ -6,7 +6,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,13 +20,11 @@ from skrank.linear_model._comparisons import (
     check_pairs,
     item_numbers,
 )
-from skrank.linear_model._covariance import degrees_of_freedom, parameter_variance, sampled_standard_errors
-from skrank.linear_model._newton import center, find_mode
+from skrank.linear_model._connectivity import check_connected
+from skrank.linear_model._covariance import parameter_variance, sampled_standard_errors
 from skrank.linear_model._pair_likelihood import PairLikelihood, cells_of, davidson_proba
 from skrank.linear_model._scores import N_DRAWS, ScoresMixin
 from skrank.preprocessing._labels import check_items, distinct_labels
-
-_FEW_CLUSTERS = 4  # degrees of freedom below this give t quantiles above 2.8
 
 
 class BradleyTerry(ScoresMixin, ClassifierMixin, BaseEstimator):
@@ -236,12 +233,15 @@ class BradleyTerry(ScoresMixin, ClassifierMixin, BaseEstimator):
         graph = ComparisonGraph.from_pairs(
             first, second, share, weight, len(self.items_), tie=tie, ordered=self.order_effect
         )
-        self.connected_components_ = _check_connected(graph, self.items_, self.alpha)
+        n_components, self.connected_components_ = graph.components()
+        n_classes, _ = graph.components(directed=True)
+        won, lost = graph.won_and_lost()
+        check_connected((n_components, self.connected_components_), n_classes, (won, lost), self.items_, self.alpha)
         davidson = _check_davidson(graph, outcomes) if self.ties == "davidson" else False
         self._likelihood = PairLikelihood(graph, self.alpha, davidson)
         cells = cells_of(graph, (first, second, share, tie, weight), [way[kept] for way in ways])
         self._choose_errors(graph, davidson, cells)
-        self._find_scores(davidson)
+        self._find_scores()
         words = ["loss", "tie", "win"] if self.ties == "davidson" else ["loss", "win"]
         self.classes_ = np.array(words if outcomes.are_words else np.linspace(0, 1, len(words)))
         if self.ties == "half" and not outcomes.are_words:
@@ -250,51 +250,29 @@ class BradleyTerry(ScoresMixin, ClassifierMixin, BaseEstimator):
 
     def _choose_errors(self, graph, davidson, cells):
         """Set what covariances are computed from."""
-        self._covariance = None
         self._n_comparisons = graph.degrees(graph.total)
-        self._clusterings = clusterings(cells)
-        self.degrees_of_freedom_ = min(
-            [degrees_of_freedom(one.cluster, one.total) for one in cells[:2]], default=np.inf
-        )
+        self._set_clusters(cells)
         half_ties = 0 if davidson else graph.ties.sum()
-        if cells:
-            self.errors_ = "clustered"
-            warn_of_few_clusters(self.degrees_of_freedom_)
-        elif half_ties == graph.total.sum():
-            self.errors_ = "model"
+        if cells or half_ties == 0:
+            return
+        if half_ties < graph.total.sum():
+            self.errors_ = "robust"
+        else:
             warn_caller(
                 "all comparisons are ties, which shows no variance to take errors from: standard errors are those of "
                 "wins and losses, and too large. Add comparisons that are decided.",
                 InsufficientDataWarning,
             )
-        else:
-            self.errors_ = "robust" if half_ties else "model"
 
-    def _find_scores(self, davidson):
-        component = self.connected_components_
-        n_items = len(component)
-
-        def centered(parameters):
-            return np.concatenate([center(parameters[:n_items], component), parameters[n_items:]])
-
-        likelihood = self._likelihood
-        self._parameters, self.information_, info = find_mode(
-            likelihood, likelihood.start(), centered, self.max_iter, self.tol
-        )
-        scores, self.order_effect_, log_nu = likelihood.split(self._parameters)
-        self.scores_ = self._anchored_scores(scores)
-        self.order_effect_ = float(self.order_effect_)
+    def _find_scores(self):
+        self._find_mode()
+        _, order_effect, log_nu = self._likelihood.split(self._parameters)
+        self.order_effect_ = float(order_effect)
         self.tie_parameter_ = None if self.ties == "half" else 0.0 if log_nu is None else float(np.exp(log_nu))
-        self.n_iter_ = info["n_iter"]
         self.order_effect_standard_error_ = 0.0
         if self.order_effect:
-            variance = parameter_variance(self.information_, self._sparse_meat(), n_items)
+            variance = parameter_variance(self.information_, self._sparse_meat(), len(self.scores_))
             self.order_effect_standard_error_ = float(np.sqrt(max(variance, 0)))
-        if not info["converged"]:
-            warn_caller(
-                f"BradleyTerry did not converge in {self.n_iter_} iterations. Increase max_iter, tol or alpha.",
-                ConvergenceWarning,
-            )
 
     def _sampled_variances(self, random_state):
         plain = self.errors_ == "model" and len(self._parameters) == len(self.scores_) and self.anchor is None
@@ -391,26 +369,6 @@ class BradleyTerry(ScoresMixin, ClassifierMixin, BaseEstimator):
         return float(np.average(won, weights=weight))
 
 
-def clusterings(cells):
-    """(sign, cells, number of clusters) for each way of clustering: two ways less their combinations."""
-    counts = [len(np.unique(one.cluster)) for one in cells]
-    for way, count in enumerate(counts[:2]):
-        if count < 2:
-            column = f"column {way} of groups" if len(counts) > 1 else "groups"
-            raise ValueError(f"{column} has one value only, so that nothing tells how groups differ. Leave it out.")
-    return list(zip((1, 1, -1), cells, counts, strict=False))
-
-
-def warn_of_few_clusters(dof):
-    """Warn where clustered errors rest on few groups."""
-    if dof < _FEW_CLUSTERS:
-        warn_caller(
-            f"groups are worth {dof + 1:.1f} groups of equal sizes, which is few to take errors from: intervals are "
-            "wide, and rely on groups being alike. Add groups.",
-            InsufficientDataWarning,
-        )
-
-
 def _check_davidson(graph, outcomes):
     """Whether there are ties to estimate their parameter from."""
     if outcomes.are_shares:
@@ -425,34 +383,3 @@ def _check_davidson(graph, outcomes):
             "add comparisons that are decided."
         )
     return bool(ties > 0)
-
-
-def _check_connected(graph, items, alpha):
-    """Component of each item; warns, or raises without regularisation, where comparisons leave scores open."""
-    n_components, component = graph.components()
-    n_classes, strong = graph.components(directed=True)
-    if alpha == 0 and n_classes > 1:
-        raise ValueError(
-            f"with alpha=0 the scores have no finite, unique maximum: the items fall into {n_classes} groups of which "
-            "none has both won and lost against the others. Use alpha > 0, or more comparisons."
-        )
-    items = items.tolist()
-    if n_components > 1:
-        other = items[np.argmax(component != component[0])]
-        warn_caller(
-            f"the comparisons leave the items in {n_components} unconnected sets: {items[0]!r} and {other!r}, for "
-            "instance, are in different ones, and their scores cannot be compared. Add comparisons between the sets, "
-            "or fit each alone.",
-            InsufficientDataWarning,
-        )
-    if n_classes > n_components:
-        won, lost = graph.won_and_lost()
-        extreme = np.flatnonzero((won == 0) != (lost == 0))
-        example = f" ({items[extreme[0]]!r} for instance)" if len(extreme) else ""
-        warn_caller(
-            f"{len(extreme)} items won or lost all their comparisons{example}, and the items fall into {n_classes} "
-            "groups of which none has both won and lost against the others: between these the regularisation alone "
-            "bounds the differences of scores. Add comparisons, or beware of their standard errors.",
-            InsufficientDataWarning,
-        )
-    return component

@@ -49,16 +49,16 @@ def check_pairs(estimator, X, reset):
     return table
 
 
-def item_numbers(table, items):
+def item_numbers(table, items, name="X"):
     """Numbers of the first and the second items."""
     numbers = encode(table, items)
     for code, problem in ((GAP, "names no item (NaN or empty); drop it"), (UNKNOWN, "names an item that is not known")):
         row, column = np.nonzero(numbers == code)
         if len(row):
-            raise ValueError(f"row {row[0]} of X {problem}: {table[row[0]].tolist()}.")
+            raise ValueError(f"row {row[0]} of {name} {problem}: {table[row[0]].tolist()}.")
     same = np.flatnonzero(numbers[:, 0] == numbers[:, 1])
     if len(same):
-        raise ValueError(f"row {same[0]} of X compares {table[same[0], 0]!r} with itself; drop such rows.")
+        raise ValueError(f"row {same[0]} of {name} compares {table[same[0], 0]!r} with itself; drop such rows.")
     return numbers.T
 
 

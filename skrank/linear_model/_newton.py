@@ -16,8 +16,26 @@ _ROUNDING = 1e-9  # steps below this, relative to the largest score, are roundin
 _TINY = np.finfo(float).tiny
 
 
+class InformationBase:
+    """Second derivatives, positive semidefinite: `diagonal`, `product(vector)` and `tocsr()`."""
+
+    diagonal: np.ndarray
+
+    def product(self, vector):
+        """The matrix times a vector."""
+        raise NotImplementedError
+
+    def solve(self, vector, rtol=1e-10):
+        """Conjugate gradients, the diagonal as preconditioner; the closest that they come."""
+        unit = 1 / np.sqrt(self.diagonal + _TINY)
+        operator = LinearOperator(
+            2 * (len(vector),), matvec=lambda v: unit * self.product(unit * v.ravel()), dtype=float
+        )
+        return unit * cg(operator, unit * vector, rtol=rtol, maxiter=10 * len(vector) + 1000)[0]
+
+
 @dataclass(frozen=True)
-class Information:
+class Information(InformationBase):
     """Second derivatives: a diagonal, less what is off it between items, bordered by the other parameters.
 
     Attributes
@@ -54,14 +72,6 @@ class Information:
             side = csr_array(self.border[:, :-n_others])
             matrix = block_array([[matrix, side.T], [side, csr_array(corner)]])
         return matrix.tocsr()
-
-    def solve(self, vector, rtol=1e-10):
-        """Conjugate gradients, the diagonal as preconditioner; the closest that they come."""
-        unit = 1 / np.sqrt(self.diagonal + _TINY)
-        operator = LinearOperator(
-            2 * (len(vector),), matvec=lambda v: unit * self.product(unit * v.ravel()), dtype=float
-        )
-        return unit * cg(operator, unit * vector, rtol=rtol, maxiter=10 * len(vector) + 1000)[0]
 
 
 def find_mode(likelihood, start, centered, max_iter, tol):

@@ -1,30 +1,37 @@
 """What models with scores and a covariance of them have in common: errors, intervals, contrasts and ranks."""
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.stats import norm, t
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._fitting import warn_caller
 from skrank._random import as_generator, as_random_state
 from skrank._typing import Array, Floats, Integers, RandomState, validate_params
+from skrank.exceptions import InsufficientDataWarning
 from skrank.linear_model._covariance import (
     centered_inverse,
     covariance_column,
+    degrees_of_freedom,
     jackknife_meat,
     penalty,
     sampled_variances,
     sandwich,
 )
 from skrank.linear_model._leaderboard import ELO, Contrast, Leaderboard, Unit, in_unit
+from skrank.linear_model._newton import center, find_mode
 from skrank.linear_model._rank_ranges import rank_ranges
 from skrank.preprocessing._labels import encode, label_array
 
 EXACT_UP_TO = 1500  # items: a dense inverse takes a fraction of a second
 N_DRAWS = 50
+FEW_CLUSTERS = 4  # degrees of freedom below this give t quantiles above 2.8
 LEVEL = [Interval(Real, 0, 1, closed="neither")]
 
 
@@ -36,6 +43,9 @@ class ScoresMixin:
 
     alpha: float
     anchor: Any
+    max_iter: int
+    tol: float
+    n_iter_: int
     items_: Array
     scores_: Floats
     information_: csr_array
@@ -226,6 +236,51 @@ class ScoresMixin:
             unit=unit,
             errors=self.errors_,
         )
+
+    # ---------------------------------------------------------------- fitting
+    def _set_clusters(self, cells):
+        """Set what clustered covariances are computed from: cells for each way of clustering, [] for none.
+
+        Two ways come with their combinations, which count negatively.
+        """
+        counts = [len(np.unique(one.cluster)) for one in cells]
+        for way, count in enumerate(counts[:2]):
+            if count < 2:
+                column = f"column {way} of groups" if len(counts) > 1 else "groups"
+                raise ValueError(f"{column} has one value only, so that nothing tells how groups differ. Leave it out.")
+        self._covariance = None
+        self._clusterings = list(zip((1, 1, -1), cells, counts, strict=False))
+        self.errors_ = "clustered" if cells else "model"
+        self.degrees_of_freedom_ = min(
+            [degrees_of_freedom(one.cluster, one.total) for one in cells[:2]], default=np.inf
+        )
+        if self.degrees_of_freedom_ < FEW_CLUSTERS:
+            warn_caller(
+                f"groups are worth {self.degrees_of_freedom_ + 1:.1f} groups of equal sizes, which is few to take "
+                "errors from: intervals are wide, and rely on groups being alike. Add groups.",
+                InsufficientDataWarning,
+            )
+
+    def _find_mode(self):
+        """Set scores, parameters and information from the likelihood and the components."""
+        component = self.connected_components_
+        n_items = len(component)
+
+        def centered(parameters):
+            return np.concatenate([center(parameters[:n_items], component), parameters[n_items:]])
+
+        self._parameters, self.information_, info = find_mode(
+            self._likelihood, self._likelihood.start(), centered, self.max_iter, self.tol
+        )
+        self._likelihood = replace(self._likelihood)  # without what it keeps of its last parameters
+        self.scores_ = self._anchored_scores(self._parameters[:n_items])
+        self.n_iter_ = info["n_iter"]
+        if not info["converged"]:
+            warn_caller(
+                f"{type(self).__name__} did not converge in {self.n_iter_} iterations. Increase max_iter, tol or "
+                "alpha.",
+                ConvergenceWarning,
+            )
 
     # ---------------------------------------------------------------- inside
     def _number(self, label):
