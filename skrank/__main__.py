@@ -12,7 +12,7 @@ from skrank._commands._text import one_line, with_flags
 
 # Each command is a module of skrank._commands with HELP (one sentence), EPILOG (examples and what --json holds),
 # add_arguments(parser) and run(arguments), which returns a Result.
-COMMANDS = ("report", "mixture", "cluster", "test", "triplets")
+COMMANDS = ("report", "mixture", "cluster", "test", "triplets", "study")
 DESCRIPTION = """\
 What rankings say, from a file to an answer: ballots, top-k lists, ratings, comparisons.
 
@@ -81,7 +81,7 @@ def _run(argv):
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # a terminal may lack an item's letters
     print(text, flush=True)
-    return 0
+    return result.code
 
 
 def _program():
@@ -99,7 +99,8 @@ def _parser(prog):
         epilog = command.EPILOG.format(prog=f"{prog} {name}")
         subparser = subparsers.add_parser(name, help=command.HELP, description=command.HELP, epilog=epilog)
         command.add_arguments(subparser)
-        _output.add_arguments(subparser)
+        if not hasattr(command, "HAS_STEPS"):
+            _output.add_arguments(subparser)
     return parser
 
 

@@ -23,12 +23,15 @@ class Result:
     write : callable
         ``write(figures)`` is the text.
     draw : callable
-        ``draw()`` is a matplotlib figure.
+        ``draw()`` is a matplotlib figure; None where there is nothing to draw.
+    code : int, default=0
+        Exit code: 1 where some of the input was left out.
     """
 
     figures: dict
     write: Callable[[dict], str]
-    draw: Callable[[], Any]
+    draw: Callable[[], Any] | None
+    code: int = 0
 
 
 def add_arguments(parser):

@@ -13,6 +13,7 @@ import pytest
 from skrank.__main__ import COMMANDS, main
 from skrank._commands import _output
 from skrank.datasets import make_mallows_mixture, make_triplets
+from skrank.manifold import TripletStudy
 
 
 @pytest.fixture
@@ -25,12 +26,18 @@ def files(tmp_path):
     triplets, _ = make_triplets(n_items=8, n_triplets=300, noise="logistic", random_state=0)
     np.savetxt(tmp_path / "answers.csv", triplets, fmt="%d", delimiter=",", header="anchor,near,far", comments="")
     votes = str(tmp_path / "votes.csv")
+    study = TripletStudy(["sm\u00f8rrebr\u00f8d", *map(str, range(7))], repeat=0, random_state=0)
+    study.tell(study.ask(len(triplets), "ann").ids, np.random.default_rng(0).random(len(triplets)) < 0.9)
+    (tmp_path / "study").mkdir()
+    study.save(tmp_path / "study" / "study.jsonl")
+    (tmp_path / "study" / "texts.json").write_text('{"title": "Food"}')
     return {
         "report": [votes],
         "mixture": [votes, "-k", "2"],
         "cluster": [votes],
         "test": [votes, str(tmp_path / "others.csv")],
         "triplets": [str(tmp_path / "answers.csv")],
+        "study": ["report", str(tmp_path / "study")],
     }
 
 
@@ -110,7 +117,7 @@ def test_letters_that_the_font_lacks_are_one_note(tmp_path, capsys):
     assert "Glyph" not in text
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [command for command in COMMANDS if command != "study"])
 def test_a_file_that_is_not_there_is_one_line_and_exit_code_2(command, capsys):
     second = ["other.csv"] if command == "test" else []
     assert main([command, "no_such_file.csv", *second]) == 2

@@ -7,8 +7,8 @@ import numpy as np
 
 from skrank._triplets import check_triplets
 
-Response = bool | None  # whether left is nearer; None: "don't know"
-WORDS: dict[Any, Response] = {"left": True, "right": False, None: None}
+Nearer = bool | None  # whether left is nearer; None: "don't know"
+WORDS: dict[Any, Nearer] = {"left": True, "right": False, None: None}
 NAMES = {True: "left", False: "right", None: None}
 
 
@@ -19,6 +19,17 @@ class Query(NamedTuple):
     left: int
     right: int
     rater: str | None
+
+
+class Response(NamedTuple):
+    """A response, with the names of the items."""
+
+    id: int
+    anchor: Any
+    left: Any
+    right: Any
+    rater: str | None
+    response: str | None
 
 
 class Record:
@@ -37,7 +48,7 @@ class Record:
 
     def __init__(self) -> None:
         self.queries: list[Query] = []
-        self.responses: dict[tuple[int, str | None], Response] = {}
+        self.responses: dict[tuple[int, str | None], Nearer] = {}
         self.lines: list[dict] = []
 
     # ---------------------------------------------------------------- changes, as lines of the file
@@ -57,7 +68,7 @@ class Record:
         ids, responses = as_ids(ids), as_responses(responses)
         if len(ids) != len(responses):
             raise ValueError(f"{len(ids)} ids, but {len(responses)} responses: give one response for each id.")
-        new: dict[tuple[int, str | None], Response] = {}
+        new: dict[tuple[int, str | None], Nearer] = {}
         for row, (number, response) in enumerate(zip(ids, responses, strict=True)):
             if not 0 <= number < len(self.queries):
                 raise ValueError(
@@ -105,6 +116,13 @@ class Record:
         ids, left, raters = zip(*known, strict=True) if known else ((), (), ())
         return np.array(ids, np.intp), np.array(left, bool), np.array(list(map(rater_name, raters)), dtype=str)
 
+    def named_responses(self, items):
+        """All responses, in the order in which they were told."""
+        return [
+            Response(number, *(items[item] for item in self.queries[number][:3]), rater, NAMES[left])
+            for (number, rater), left in self.responses.items()
+        ]
+
     def open_ids(self):
         """Ids of the queries that nobody has answered."""
         answered = {number for number, _ in self.responses}
@@ -132,7 +150,7 @@ def as_ids(ids):
     return array.tolist()
 
 
-def as_responses(responses: Any) -> list[Response]:
+def as_responses(responses: Any) -> list[Nearer]:
     """Responses as True (left is nearer), False (right is) and None ("don't know").
 
     Raises

@@ -30,7 +30,7 @@ from skrank.manifold._study._information import (
 )
 from skrank.manifold._study._model import Fit, assess, embed
 from skrank.manifold._study._raters import RaterSummary, agreement_counts, summarize_raters
-from skrank.manifold._study._record import Query, Record
+from skrank.manifold._study._record import Query, Record, Response
 from skrank.manifold._triplet_oracle import TripletOracle
 
 FORMAT = "skrank triplet study 1"
@@ -243,6 +243,44 @@ class TripletStudy:
         """
         ids = self._record.open_ids()
         return Queries(ids, self._record.triplets()[ids])
+
+    def query(self, number: int) -> Query:
+        """What was asked.
+
+        Parameters
+        ----------
+        number : int
+            The id of a query.
+
+        Returns
+        -------
+        anchor, left, right : int
+            Numbers of the items.
+        rater : str or None
+            The rater whom it was asked of; None: anybody.
+        """
+        return self._record.queries[number]
+
+    def rounds(self) -> list[tuple[int, str | None, int]]:
+        """The calls of `ask`, which are the sheets of a study on paper.
+
+        Returns
+        -------
+        list of tuple
+            First id, rater and number of queries of each call.
+        """
+        return [(line["first"], line["rater"], len(line["ask"])) for line in self._record.lines if "ask" in line]
+
+    def responses(self) -> list[Response]:
+        """All responses, in the order in which they were told: `pandas.DataFrame(study.responses())` is a table.
+
+        Returns
+        -------
+        list of tuple
+            Each with `id`, the item names `anchor`, `left`, `right`, the `rater`, and the `response`: "left", "right"
+            or None for "don't know".
+        """
+        return self._record.named_responses(self.items)
 
     def _change(self, line):
         """Write a line, then do what it says: what is acknowledged is on the disk."""

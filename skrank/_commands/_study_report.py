@@ -1,0 +1,185 @@
+"""The report on a study: the map, how sure it is, the raters, and what more responses would gain."""
+
+import csv
+
+import numpy as np
+from scipy.stats import chi2
+from sklearn.neighbors import NearestNeighbors
+
+from skrank._commands._text import WIDTH, heading, paragraph, percent, shorten, table
+from skrank.inspection import OrdinalEmbeddingDisplay
+
+SHOWN_ITEMS = 20
+N_NEAREST = 3
+
+
+def describe(study):
+    """The figures of a report."""
+    embedding, covariances = study.embedding_, study.item_covariances()
+    triplets = study.triplets_
+    n_nearest = min(N_NEAREST, len(study.items) - 1)
+    nearest = NearestNeighbors(n_neighbors=n_nearest + 1).fit(embedding).kneighbors(embedding)[1]
+    n_responses = np.bincount(triplets.ravel(), minlength=len(study.items))
+    scale = np.sqrt((embedding**2).sum(axis=1).mean())
+    further = [max(10, study.n_responses * factor // 4 // 10 * 10) for factor in (1, 4, 16)]
+    agreement = study.agreement_
+    error = study.expected_error_
+    return {
+        "n_items": len(study.items),
+        "n_queries": study.n_queries,
+        "n_responses": study.n_responses,
+        "n_unknown": study.n_responses - len(triplets),
+        "n_unanswered": len(study.open_queries().ids),
+        "components": embedding.shape[1],
+        "expected_error": error,
+        "gains": [{"n": n, "expected_error": error - study.gain(n)} for n in further],
+        "agreement": {
+            "alpha": agreement.alpha,
+            "low": agreement.low,
+            "high": agreement.high,
+            "n_triplets": agreement.n_queries,
+        },
+        "raters": [
+            {
+                "rater": one.rater,
+                "n_responses": one.n_responses,
+                "n_unknown": one.n_dont_know,
+                "lapse": one.lapse.rate,
+                "lapse_low": one.lapse.low,
+                "lapse_high": one.lapse.high,
+                "guesses": one.guesses,
+                "n_repeated": one.n_repeated,
+                "repeated_alike": one.consistency[0],
+                "left": one.left[0],
+            }
+            for one in study.raters()
+        ],
+        "items": [
+            {
+                "item": str(study.items[item]),
+                "n_responses": int(n_responses[item]),
+                "coordinates": embedding[item] / scale,
+                "standard_error": float(np.sqrt(np.trace(covariances[item]))) / scale,
+                "nearest": [str(study.items[other]) for other in near if other != item][:n_nearest],
+            }
+            for item, near in enumerate(nearest)
+        ],
+    }
+
+
+def write_coordinates(path, items):
+    """A CSV of the items' places."""
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        axes = [f"x{axis}" for axis in range(len(items[0]["coordinates"]))]
+        writer.writerow(["item", *axes, "standard_error"])
+        writer.writerows([one["item"], *map(float, one["coordinates"]), one["standard_error"]] for one in items)
+
+
+def write_report(figures):
+    """The report as text."""
+    return "\n\n\n".join([_write_certainty(figures), _write_raters(figures), _write_items(figures)])
+
+
+def _write_certainty(figures):
+    error = figures["expected_error"]
+    rows = [
+        ["now", f"{error:.3f}"],
+        *([f"{one['n']} more", f"{one['expected_error']:.3f}"] for one in figures["gains"]),
+    ]
+    directory = figures["directory"]
+    return "\n".join(
+        [
+            heading(figures["title"], "="),
+            paragraph(
+                f"{figures['n_responses']} responses about {figures['n_items']} items, {figures['n_unknown']} of them "
+                f"without a decision; {figures['n_unanswered']} of {figures['n_queries']} queries have none yet."
+            ),
+            paragraph(
+                f"The map in {figures['components']} components misses about {percent(error, 0)} of the variation of "
+                "the true places (expected Procrustes error): below 5 % the neighborhoods are right, above 20 % only "
+                "the rough layout is."
+            ),
+            "",
+            table(["responses", "expected error"], rows, left=(0,)),
+            "",
+            paragraph(
+                f"To ask the queries that help most: study next {directory} --queries {figures['gains'][0]['n']}"
+            ),
+        ]
+    )
+
+
+def _write_raters(figures):
+    rows = [
+        [
+            shorten(one["rater"], 24) + (" (guesses)" if one["guesses"] else ""),
+            str(one["n_responses"]),
+            str(one["n_unknown"]),
+            f"{percent(one['lapse'], 0)} ({100 * one['lapse_low']:.0f} to {100 * one['lapse_high']:.0f})",
+            f"{percent(one['repeated_alike'], 0)} of {one['n_repeated']}" if one["n_repeated"] else "-",
+            percent(one["left"], 0) if np.isfinite(one["left"]) else "-",
+        ]
+        for one in figures["raters"]
+    ]
+    lines = [
+        heading("Raters"),
+        table(["rater", "responses", "don't know", "lapses", "repeated alike", "left"], rows, left=(0,)),
+        "",
+        paragraph(
+            "Lapses: the rate of errors that have nothing to do with the items, with a 95 % interval; 50 % is "
+            "guessing. The map weighs each rater's responses accordingly."
+        ),
+    ]
+    agreement = figures["agreement"]
+    if agreement["n_triplets"]:
+        lines.append(
+            paragraph(
+                f"Krippendorff's alpha between raters is {agreement['alpha']:.2f} (95 % interval "
+                f"{agreement['low']:.2f} to {agreement['high']:.2f}), of {agreement['n_triplets']} triplets that "
+                "several raters have answered. Many triplets are close calls, about which careful raters differ."
+            )
+        )
+    return "\n".join(lines)
+
+
+def _write_items(figures):
+    shown = sorted(figures["items"], key=lambda one: -one["standard_error"])[:SHOWN_ITEMS]
+    width = WIDTH // (N_NEAREST + 2)
+    rows = [
+        [
+            shorten(one["item"], width),
+            str(one["n_responses"]),
+            f"{one['standard_error']:.2f}",
+            ", ".join(shorten(other, width - 2) for other in one["nearest"]),
+        ]
+        for one in shown
+    ]
+    lines = [
+        heading("Items, the least certain first"),
+        table(["item", "responses", "standard error", "nearest to it"], rows, left=(0, 3)),
+        "",
+        paragraph(
+            "Standard error of the place, in units of the root mean square distance of the items from their center."
+        ),
+    ]
+    if len(shown) < figures["n_items"]:
+        lines.insert(2, f"({len(shown)} of {figures['n_items']} items)")
+    return "\n".join(lines)
+
+
+def draw(study, title):
+    """The map, with an ellipse around each item."""
+    from matplotlib.patches import Ellipse
+
+    display = OrdinalEmbeddingDisplay.from_embedding(study.embedding_, item_names=list(map(str, study.items)))
+    axes = display.ax_
+    axes.set_title(title)
+    if study.embedding_.shape[1] > 1:
+        for point, covariance in zip(study.embedding_, study.item_covariances(), strict=True):
+            lengths, directions = np.linalg.eigh(covariance[:2, :2])
+            width, height = 2 * np.sqrt(chi2.ppf(0.95, 2) * np.maximum(lengths, 0))
+            angle = np.degrees(np.arctan2(directions[1, 0], directions[0, 0]))
+            axes.add_patch(Ellipse(point[:2], width, height, angle=angle, alpha=0.12, zorder=0))
+        axes.set_xlabel(f"{axes.get_xlabel()}\nellipses: where an item is with 95 % probability")
+    return display.figure_
