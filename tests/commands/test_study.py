@@ -32,10 +32,7 @@ def write_items(path, names=NAMES):
     folder = path.parent / "pictures here"
     folder.mkdir(exist_ok=True)
     (folder / "1.png").write_bytes(PNG)
-    rows = [
-        [name, f"text of {name}", "pictures here/1.png" if row % 2 else ""]
-        for row, name in enumerate(names)
-    ]
+    rows = [[name, f"text of {name}", "pictures here/1.png" if row % 2 else ""] for row, name in enumerate(names)]
     with open(path, "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([["Name", "Text", "Picture"], *rows])
 

@@ -75,7 +75,7 @@ class TripletStudy:
     estimator : estimator or None, default=None
         What embeds the responses: an estimator whose `fit(X)` takes triplets, rows (anchor, near, far), and sets
         `embedding_`. If its `fit` has an argument `rater`, it is given the raters' names; if it has a parameter
-        `n_items`, it is set. None is :class:`StochasticTripletEmbedding` with `n_components`.
+        `n_items`, it is set. None is :class:`StochasticTripletEmbedding` with `n_components` and `lapse="auto"`.
     random_state : int, default=0
         Seed of the queries. What is asked next depends on it and on what was asked and answered before, and not on how
         often the study was loaded.
@@ -462,7 +462,7 @@ class TripletStudy:
     def _estimator(self):
         if self.estimator is not None:
             return self.estimator
-        return StochasticTripletEmbedding(self.n_components, alpha=2.0, max_iter=1000, random_state=0)
+        return StochasticTripletEmbedding(self.n_components, lapse="auto", max_iter=1000, random_state=0)
 
     # ---------------------------------------------------------------- files and oracles
     def to_oracle(self) -> TripletOracle:

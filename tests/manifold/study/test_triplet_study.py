@@ -307,7 +307,7 @@ def test_who_guesses_is_found_and_who_repeats_differently():
     assert study.lapse_ == {rater.rater: rater.lapse.rate for rater in study.raters()}
     assert careful.consistency[1] > guessing.consistency[0]
     assert careful.n_repeated > 20
-    assert 0 < study.agreement_.low < study.agreement_.alpha < study.agreement_.high < 1
+    assert study.agreement_.low < study.agreement_.alpha < study.agreement_.high < 0.5  # close calls, and guesses
     assert study.agreement_.n_queries > 40
 
 
