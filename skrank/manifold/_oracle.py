@@ -148,21 +148,8 @@ def check_responses(responses, n_queries):
         )
     if responses.dtype != bool:
         raise TypeError(
-            "the oracle must return booleans, True where left is nearer to the anchor than right, but it returned "
-            f"dtype {responses.dtype} (first value {responses[:1].tolist()!r}). {_remedy(responses)}"
+            f"the oracle must return booleans, True where left is nearer to the anchor than right, but it returned "
+            f"dtype {responses.dtype} (first value {responses[:1].tolist()!r}); compare them with the value that means "
+            "left, as in `responses == 'left'`, and do not ask queries whose response may be missing"
         )
     return responses
-
-
-def _remedy(responses):
-    """How to make booleans of what an oracle returned; never by their truth, as every string and NaN is true."""
-    if responses.dtype.kind == "O" and any(one is None or one != one for one in responses):
-        return (
-            'An oracle cannot say "don\'t know" (None, NaN): record such responses in a TripletStudy, whose `tell` '
-            'takes "left", "right" and None.'
-        )
-    if responses.dtype.kind == "f" and np.isnan(responses).any():
-        return 'NaN is no response: a TripletStudy records "don\'t know" as None.'
-    if responses.dtype.kind in "OUS":
-        return 'For the strings "left" and "right" return `responses == "left"`.'
-    return "Compare them with the value that means left, as in `responses == 1`."

@@ -85,7 +85,7 @@ def weighted_distances(row_weights, distances):
     return sums
 
 
-def maximization(data, row_weights, centers=None, distances=None):
+def maximization(data, row_weights, centers=None, distances=None, *, thorough=True):
     """M-step of components given by weights of the rows: weighted Kemeny centers, then dispersions.
 
     Parameters
@@ -95,13 +95,15 @@ def maximization(data, row_weights, centers=None, distances=None):
         Responsibilities times the rows' weights.
     centers, distances : ndarrays of shape (n_components, n_items), (n_components, n_rows), default=None
         The previous centers, kept unless others are better, and the rows' distances to them.
+    thorough : bool, default=True
+        Whether centers are searched for, or the previous ones only improved (see `local_kemeny`).
 
     Returns
     -------
     centers, dispersions, distances : ndarrays
     """
     starts = None if centers is None else ordering(centers)
-    found = np.argsort(local_kemeny(data.pair_sums(row_weights), starts)[0], axis=1)
+    found = np.argsort(local_kemeny(data.pair_sums(row_weights), starts, thorough=thorough)[0], axis=1)
     if centers is None:
         centers, distances = found, data.distances(found)
         disagreements = weighted_distances(row_weights, distances)
@@ -137,14 +139,16 @@ def estimate_dispersions(data, row_weights, disagreements):
 def em(data, mixture, max_iter=150, tol=1e-7, fixed_centers=False):
     """EM from a mixture until the mean penalised log-likelihood rises by less than tol, or max_iter M-steps.
 
-    With fixed_centers only weights and dispersions move: no pass over the pair signs, so it is cheap.
+    With fixed_centers only weights and dispersions move: no pass over the pair signs, so it is cheap. Otherwise M-steps
+    improve the previous centers (generalized EM), and search for better ones where that ends.
     """
     distances = data.distances(mixture.centers)
-    best = None
+    best, thorough = None, False
     for n_iter in range(max_iter + 1):
         row_weights, log_likelihood, _ = expectation(data, mixture, distances)
         lower_bound = log_likelihood + pseudo_log_likelihood(data.n_items, mixture.dispersions) / data.total_weight
-        converged = best is not None and bool(lower_bound - best.lower_bound < tol)
+        ended = best is not None and bool(lower_bound - best.lower_bound < tol)
+        converged = ended and (thorough or fixed_centers)
         if best is None or lower_bound >= best.lower_bound:
             best = replace(mixture, log_likelihood=log_likelihood, lower_bound=lower_bound)
         best = replace(best, n_iter=n_iter, converged=converged)
@@ -157,7 +161,10 @@ def em(data, mixture, max_iter=150, tol=1e-7, fixed_centers=False):
             centers = mixture.centers
             dispersions = estimate_dispersions(data, row_weights, weighted_distances(row_weights, distances))
         else:
-            centers, dispersions, distances = maximization(data, row_weights, mixture.centers, distances)
+            thorough = ended or n_iter == max_iter - 1
+            centers, dispersions, distances = maximization(
+                data, row_weights, mixture.centers, distances, thorough=thorough
+            )
         mixture = Mixture(centers, dispersions, weights / weights.sum())
 
 

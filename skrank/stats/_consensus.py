@@ -19,7 +19,8 @@ from skrank._rankings import (
     row_blocks,
 )
 from skrank._typing import Array, ArrayLike, RandomState, validate_params
-from skrank.stats._kemeny import kemeny_ordering, ordering_values
+from skrank.stats._kemeny import kemeny_ordering
+from skrank.stats._kemeny_search import ordering_values
 
 
 # ---------------------------------------------------------------- functional core
@@ -83,7 +84,7 @@ class KemenyResult:
         "X": ["array-like"],
         "sample_weight": ["array-like", None],
         "method": [StrOptions({"auto", "exact", "local"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "n_perturbations": [Interval(Integral, 0, None, closed="left")],
         "random_state": ["random_state"],
     },
     prefer_skip_nested_validation=True,
@@ -93,7 +94,7 @@ def kemeny_consensus(
     *,
     sample_weight: ArrayLike | None = None,
     method: Literal["auto", "exact", "local"] = "auto",
-    n_init: int = 10,
+    n_perturbations: int = 30,
     random_state: RandomState = 0,
 ) -> KemenyResult:
     """The ranking with the smallest summed Kendall distance to the given ones (Kemeny-Young).
@@ -114,8 +115,9 @@ def kemeny_consensus(
     method : {"auto", "exact", "local"}, default="auto"
         "auto": exact for every cycle of at most 20 items; "exact": an error instead of a result that may not be
         optimal; "local": the search for every cycle.
-    n_init : int, default=10
-        Starts of the search: Borda's order and perturbations of it.
+    n_perturbations : int, default=30
+        How often the search perturbs its ordering, which starts from Borda's, and searches again from there. Of both
+        orderings it keeps whichever is better in each stretch of places that they fill with the same items.
     random_state : int, RandomState instance or None, default=0
         Draws the perturbations. The default makes the result a function of the data.
 
@@ -153,7 +155,7 @@ def kemeny_consensus(
     items = np.flatnonzero(ranked)
     preferences = (wins - wins.T)[np.ix_(items, items)]
     seed = as_generator(random_state)
-    ordering, is_exact = kemeny_ordering(preferences, method=method, n_init=n_init, seed=seed)
+    ordering, is_exact = kemeny_ordering(preferences, method=method, n_perturbations=n_perturbations, seed=seed)
     ranks = np.full(len(wins), np.nan)
     ranks[items[ordering]] = np.arange(len(items))
     value = ordering_values(preferences[None], ordering[None])[0]

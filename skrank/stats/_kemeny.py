@@ -10,10 +10,11 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from skrank._rankings import pair_indices, row_blocks
+from skrank.stats._kemeny_search import FLOAT_TOLERANCE, insertion_search, recombined
 
 MAX_EXACT_ITEMS = 20
-# Above this, moving the items in turn is faster than looking for the best of all moves every time.
-MAX_BEST_MOVE_ITEMS = 100
+BATCH_PERTURBATIONS = 5
+IMPROVEMENT_ROUNDS = 3
 
 
 # ---------------------------------------------------------------- forms of the problem
@@ -28,108 +29,12 @@ def preferences_from_pair_sums(pair_sums):
     return preferences
 
 
-def permuted(preferences, orderings):
-    """Preferences between places instead of items: entry [m, s, t] is that of the item at place s to the one at t."""
-    n_problems, n_items = orderings.shape
-    rows = np.arange(n_problems)[:, None] * n_items + orderings
-    # One flat index is several times faster than three index arrays.
-    return np.take(preferences.reshape(-1), rows[:, :, None] * n_items + orderings[:, None, :])
-
-
-def ordering_values(preferences, orderings):
-    """Value of each ordering, shape (M,)."""
-    return np.triu(permuted(preferences, orderings), 1).sum(axis=(1, 2))
-
-
 def borda_orderings(preferences):
     """Items by decreasing total preference, equal ones by item number, shape (M, n_items)."""
     return np.argsort(-preferences.sum(axis=2), axis=1, kind="stable")
 
 
-# ---------------------------------------------------------------- local search
-def insertion_search(preferences, orderings, *, max_moves=None, tolerance=1e-10):
-    """Move single items to better places until no such move gains: a local optimum of every problem.
-
-    The gains of all moves of all problems come from one cumulative sum of the permuted matrices; each round makes the
-    best move of each problem, the first one among equals. Problems of more than `MAX_BEST_MOVE_ITEMS` items first move
-    every item in turn to its best place, until that ends.
-
-    Parameters
-    ----------
-    preferences : ndarray of shape (M, n_items, n_items)
-        Antisymmetric matrices.
-    orderings : ndarray of shape (M, n_items)
-        Where to start.
-    max_moves : int, default=None
-        Rounds at most; None means until all are local optima.
-    tolerance : float, default=1e-10
-        A move must gain more than this fraction of the sum of all absolute preferences, so that rounding cannot cycle.
-
-    Returns
-    -------
-    orderings : ndarray of shape (M, n_items)
-    values : ndarray of shape (M,)
-    """
-    orderings = np.array(orderings, np.intp)
-    n_items = orderings.shape[1]
-    places = np.arange(n_items)
-    earlier = places < places[:, None]
-    least_gain = tolerance * np.abs(preferences).sum(axis=(1, 2))
-    if n_items > MAX_BEST_MOVE_ITEMS and max_moves is None:
-        orderings = _sweep(preferences, orderings, least_gain)
-    live = np.arange(len(orderings))
-    n_rounds = 0
-    while len(live) and (max_moves is None or n_rounds < max_moves):
-        current = orderings[live]
-        between = permuted(preferences if len(live) == len(orderings) else preferences[live], current)
-        passed = np.cumsum(between, axis=2)
-        own = np.diagonal(passed, axis1=1, axis2=2)[:, :, None]
-        # The item at place s overtakes, or lets pass, everything up to place t: each such pair changes its sign.
-        between *= earlier
-        gains = (own - passed + between).reshape(len(live), -1)
-        best = gains.argmax(axis=1)
-        moving = 2 * gains[np.arange(len(live)), best] > least_gain[live]
-        source, target = np.divmod(best[moving], n_items)
-        live = live[moving]
-        orderings[live] = _insert(current[moving], source, target)
-        n_rounds += 1
-    return orderings, ordering_values(preferences, orderings)
-
-
-def _sweep(preferences, orderings, least_gain):
-    """Every item in turn to its best place, over and over, until none of an ordering moves."""
-    places = np.arange(orderings.shape[1])
-    live = np.arange(len(orderings))
-    while len(live):
-        current = orderings[live]
-        moved = np.zeros(len(live), bool)
-        for item in range(len(places)):
-            between = np.take_along_axis(preferences[live, item], current, axis=1)
-            source = (current == item).argmax(axis=1)
-            passed = np.cumsum(between, axis=1)
-            own = np.take_along_axis(passed, source[:, None], axis=1)
-            between *= places < source[:, None]
-            gains = own - passed + between
-            target = gains.argmax(axis=1)
-            moving = 2 * gains[np.arange(len(live)), target] > least_gain[live]
-            if moving.any():
-                current[moving] = _insert(current[moving], source[moving], target[moving])
-                moved |= moving
-        orderings[live] = current
-        live = live[moved]
-    return orderings
-
-
-def _insert(orderings, source, target):
-    """Each ordering with the item at place `source` moved to place `target`."""
-    places = np.arange(orderings.shape[1])
-    low, high = np.minimum(source, target)[:, None], np.maximum(source, target)[:, None]
-    step = np.where(target > source, 1, -1)[:, None]
-    origin = places + step * ((places >= low) & (places <= high))
-    origin = np.where(places == target[:, None], source[:, None], origin)
-    return np.take_along_axis(orderings, origin, axis=1)
-
-
+# ---------------------------------------------------------------- batches of problems, as mixtures pose them
 def agrees(pair_sums, orderings):
     """Whether no pair is ordered against its majority, shape (M,): such an ordering is a Kemeny ordering."""
     places = np.argsort(orderings, axis=1)
@@ -137,12 +42,13 @@ def agrees(pair_sums, orderings):
     return (np.where(places[:, i] < places[:, j], pair_sums, -pair_sums) >= 0).all(axis=1)
 
 
-def local_kemeny(pair_sums, starts=None):
+def local_kemeny(pair_sums, starts=None, *, thorough=True):
     """Weighted Kemeny orderings of a batch of problems: exact where the majorities are transitive, else searched.
 
     A start that agrees with all majorities is the answer, and so is the ordering by majorities won less majorities
-    lost. The rankings of a single group mostly have one. The other problems are searched by insertions, from Borda's
-    orderings and from the starts.
+    lost. The rankings of a single group mostly have one. The other problems are searched from Borda's orderings and
+    from the starts, the better stretches of both kept, and perturbed. An M-step of EM needs only an improvement of the
+    previous ordering (generalized EM): with `thorough=False` single items move from the starts, and that is all.
 
     Parameters
     ----------
@@ -150,6 +56,8 @@ def local_kemeny(pair_sums, starts=None):
         Summed pair signs, sum_s w_s sign(s prefers i to j), one row for each problem.
     starts : ndarray of shape (M, n_items), default=None
         Orderings to start from as well, say the previous ones; they win ties, so a fit does not wander among equals.
+    thorough : bool, default=True
+        Whether more is searched than what insertions make of the starts, or without these of Borda's orderings.
 
     Returns
     -------
@@ -170,13 +78,21 @@ def local_kemeny(pair_sums, starts=None):
     searched = ~agrees(pair_sums[rest], by_majorities)
     if searched.any():
         rest, preferences = rest[searched], preferences[searched]
-        found, found_values = insertion_search(preferences, borda_orderings(preferences))
-        if starts is not None:
-            near, near_values = insertion_search(preferences, starts[rest])
-            kept = near_values >= found_values
-            found[kept], found_values[kept] = near[kept], near_values[kept]
-        orderings[rest], values[rest] = found, found_values
+        found, values[rest] = _searched(preferences, None if starts is None else starts[rest], thorough)
+        orderings[rest] = found
     return orderings, values
+
+
+def _searched(preferences, starts, thorough):
+    if starts is not None and not thorough:
+        return insertion_search(preferences, starts, n_rounds=IMPROVEMENT_ROUNDS)
+    orderings = borda_orderings(preferences)
+    if starts is not None:
+        problems = np.arange(len(preferences))
+        both, _ = insertion_search(preferences, np.concatenate([starts, orderings]), problems=np.tile(problems, 2))
+        least_gains = FLOAT_TOLERANCE / 2 * np.abs(preferences).sum(axis=(1, 2))
+        orderings = recombined(preferences, problems, *both.reshape(2, *orderings.shape), least_gains)
+    return insertion_search(preferences, orderings, n_perturbations=BATCH_PERTURBATIONS if thorough else 0)
 
 
 # ---------------------------------------------------------------- exact solution
@@ -236,12 +152,12 @@ def _subset_sums(vectors):
     return sums
 
 
-def kemeny_ordering(preferences, *, method="auto", n_init=10, seed=0):
+def kemeny_ordering(preferences, *, method="auto", n_perturbations=30, seed=0):
     """A Kemeny ordering of one problem, exact where possible.
 
     The strongly connected components of the strict majority graph follow one another in some optimal ordering (the
     extended Condorcet criterion), so each of them is a problem of its own; those of at most `MAX_EXACT_ITEMS` items are
-    solved exactly, larger ones by insertion search from Borda's ordering and from n_init - 1 perturbations of it.
+    solved exactly, larger ones by insertion search from Borda's ordering, with perturbations.
 
     Returns
     -------
@@ -260,7 +176,11 @@ def kemeny_ordering(preferences, *, method="auto", n_init=10, seed=0):
                 f"method='exact' cannot solve {len(items)} items that form one cycle of majorities: at most "
                 f"{MAX_EXACT_ITEMS} are possible. Use method='auto' or 'local'."
             )
-        order = exact_ordering(inside) if exact else _best_of_many(inside, n_init, seed)
+        if exact:
+            order = exact_ordering(inside)
+        else:
+            starts = borda_orderings(inside[None])
+            order = insertion_search(inside[None], starts, n_perturbations=n_perturbations, seed=seed)[0][0]
         ordering.extend(items[order])
         is_exact = is_exact and exact
     return renumbering[ordering], is_exact
@@ -283,17 +203,3 @@ def _majority_components(preferences):
         chosen = np.flatnonzero(free)[first_item[free].argmin()]
         left[chosen] = False
         yield np.flatnonzero(label == chosen)
-
-
-def _best_of_many(preferences, n_init, seed):
-    rng = np.random.default_rng(seed)
-    scores = preferences.sum(axis=1)
-    noise = rng.standard_normal((n_init - 1, len(scores))) * (0.2 * scores.std())
-    starts = np.argsort(-np.concatenate([scores[None], scores + noise]), axis=1, kind="stable")
-    best_value, best = -np.inf, None
-    for rows in row_blocks(n_init, 40 * preferences.size):
-        n_starts = len(starts[rows])
-        orderings, values = insertion_search(np.broadcast_to(preferences, (n_starts, *preferences.shape)), starts[rows])
-        if values.max() > best_value:
-            best_value, best = values.max(), orderings[values.argmax()]
-    return best

@@ -188,102 +188,14 @@ def test_a_second_fit_asks_a_cache_nothing():
     [
         (np.ones(3, bool), ValueError, r"asked 4 queries .* shape \(4,\), but it returned one of shape \(3,\)"),
         (np.ones((4, 1), bool), ValueError, r"shape \(4, 1\)"),
-        (np.ones(4), TypeError, "must return booleans.*float64.*Compare them with the value that means left"),
-        ([True, False, None, True], TypeError, "must return booleans.*object.*record such responses in a TripletStudy"),
-        ([True, False, np.nan, True], TypeError, "must return booleans.*float64.*NaN is no response: a TripletStudy"),
-        (["left", "right", "left", "left"], TypeError, r"first value \['left'\].*return `responses == \"left\"`"),
-        (["left", None, "left", "left"], TypeError, 'whose `tell` takes "left", "right" and None'),
+        (np.ones(4), TypeError, "must return booleans.*float64"),
+        ([True, False, None, True], TypeError, "must return booleans.*object"),
         (None, ValueError, r"shape \(\)"),
     ],
 )
 def test_wrong_answers_are_refused(answers, error, message):
-    with pytest.raises(error, match=message) as caught:
+    with pytest.raises(error, match=message):
         check_responses(answers, 4)
-    assert "astype" not in str(caught.value)  # by which every string and NaN would be True
-
-
-def counted_to(n_rows):
-    """An oracle that fails after so many rows, in the middle of a call too; and what it has responded to."""
-    asked = []
-
-    def oracle(anchors, left, right):
-        nearer = []
-        for row in zip(anchors, left, right, strict=True):
-            if len(asked) == n_rows:
-                raise ConnectionError("the laboratory is closed")
-            asked.append(row)
-            nearer.append(abs(row[0] - row[1]) < abs(row[0] - row[2]))
-        return np.array(nearer).ravel()
-
-    return oracle, asked
-
-
-def test_a_call_that_fails_loses_no_response(tmp_path):
-    X = np.random.default_rng(0).standard_normal((200, 1))
-    queries = X[:50], X[50:100], X[100:150]
-    expected = abs(queries[0] - queries[1]).ravel() < abs(queries[0] - queries[2]).ravel()
-    oracle, asked = counted_to(30)
-    caching = CachingOracle(oracle)
-    caching.save(tmp_path / "responses.jsonl")
-    with pytest.raises(ConnectionError):
-        caching(*queries)
-    assert caching.n_asked == len(asked) == 30
-    loaded = CachingOracle.load(tmp_path / "responses.jsonl", caching.oracle)
-    for continued in (loaded, caching):
-        continued.oracle, asked = counted_to(100)
-        if continued is caching:
-            (tmp_path / "responses.jsonl").unlink()
-            caching.save(tmp_path / "responses.jsonl")
-        np.testing.assert_array_equal(continued(queries[0], queries[2], queries[1]), ~expected)
-        assert len(asked) == 20
-
-
-def test_batches_are_as_large_as_is_wanted():
-    sizes = []
-
-    def oracle(anchors, left, right):
-        sizes.append(len(anchors))
-        return np.ones(len(anchors), bool)
-
-    X = np.arange(30.0)[:, None]
-    CachingOracle(oracle, batch_size=4)(X[:10], X[10:20], X[20:])
-    CachingOracle(oracle)(X[:3], X[10:13], X[20:23])
-    assert sizes == [4, 4, 2, 1, 1, 1]
-    counting = CountingOracle(EuclideanOracle())
-    caching = CachingOracle(counting)  # answers in memory, all at once
-    assert caching._size_of_batches(10) == 10
-    with pytest.raises(ValueError, match="The 'batch_size' parameter"):
-        CachingOracle(oracle, batch_size=0)
-
-
-def test_a_bound_oracle_shares_the_cache_and_its_file(tmp_path):
-    X = np.random.default_rng(0).standard_normal((40, 2))
-    caching = CachingOracle(EuclideanOracle(noise="logistic"))
-    bound = caching.bind(X)
-    bound(X[:5], X[5:10], X[10:15])
-    caching.save(tmp_path / "responses.jsonl")
-    first = bound(X[:5], X[15:20], X[20:25])
-    loaded = CachingOracle.load(tmp_path / "responses.jsonl", EuclideanOracle())
-    assert loaded.n_asked == caching.n_asked == 10
-    np.testing.assert_array_equal(loaded(X[:5], X[15:20], X[20:25]), first)
-    assert loaded.n_asked == 10
-
-
-def test_a_cache_cut_off_is_reported_and_asked_again(tmp_path):
-    path = tmp_path / "responses.jsonl"
-    caching = CachingOracle(EuclideanOracle())
-    caching.save(path)
-    X = np.arange(3.0)[:, None]
-    caching(X[:1], X[1:2], X[2:])
-    path.write_bytes(path.read_bytes()[:-9])
-    with pytest.warns(UserWarning, match="cut off .* asked again"):
-        loaded = CachingOracle.load(path, EuclideanOracle())
-    assert loaded.n_asked == 0
-    assert loaded(X[:1], X[1:2], X[2:]).tolist() == [True]
-    assert CachingOracle.load(path, EuclideanOracle()).n_asked == 1
-    path.write_text(path.read_text() + '{"ask":[]}\n')
-    with pytest.raises(ValueError, match="line 4: not a line of a cache"):
-        CachingOracle.load(path, EuclideanOracle())
 
 
 def test_questions_are_asked_in_blocks_of_the_working_memory():

@@ -6,16 +6,14 @@ import numpy as np
 import pytest
 
 from skrank.stats._kemeny import (
-    MAX_BEST_MOVE_ITEMS,
     MAX_EXACT_ITEMS,
     borda_orderings,
     exact_ordering,
-    insertion_search,
     kemeny_ordering,
     local_kemeny,
-    ordering_values,
     preferences_from_pair_sums,
 )
+from skrank.stats._kemeny_search import ordering_values
 
 
 def random_pair_sums(rng, n_problems, n_items, integers=False):
@@ -38,47 +36,6 @@ def test_values_are_those_of_the_definition():
     orderings = rng.permuted(np.tile(np.arange(7), (5, 1)), axis=1)
     expected = [value_by_definition(q, order) for q, order in zip(preferences, orderings, strict=True)]
     assert ordering_values(preferences, orderings) == pytest.approx(expected)
-
-
-def test_insertion_search_stops_where_no_insertion_gains():
-    rng = np.random.default_rng(1)
-    preferences = preferences_from_pair_sums(random_pair_sums(rng, 6, 6))
-    starts = rng.permuted(np.tile(np.arange(6), (6, 1)), axis=1)
-    orderings, values = insertion_search(preferences, starts)
-    assert (values >= ordering_values(preferences, starts)).all()
-    for q, order, value in zip(preferences, orderings, values, strict=True):
-        assert sorted(order) == list(range(6))
-        assert value == pytest.approx(value_by_definition(q, order))
-        for source, target in itertools.product(range(6), repeat=2):
-            moved = np.insert(np.delete(order, source), target, order[source])
-            assert value_by_definition(q, moved) <= value + 1e-9
-
-
-def test_many_items_end_where_no_insertion_gains_as_well():
-    rng = np.random.default_rng(13)
-    n_items = MAX_BEST_MOVE_ITEMS + 5
-    preferences = preferences_from_pair_sums(random_pair_sums(rng, 2, n_items))
-    starts = rng.permuted(np.tile(np.arange(n_items), (2, 1)), axis=1)
-    orderings, values = insertion_search(preferences, starts)
-    assert (np.sort(orderings, axis=1) == np.arange(n_items)).all()
-    assert values == pytest.approx(ordering_values(preferences, orderings))
-    for q, order in zip(preferences, orderings, strict=True):
-        between = q[np.ix_(order, order)]
-        for source in range(n_items):
-            # What the item at this place gains by moving past its neighbours, further and further.
-            assert np.cumsum(-between[source, source + 1 :]).max(initial=0) < 1e-6
-            assert np.cumsum(between[source, :source][::-1]).max(initial=0) < 1e-6
-
-
-def test_insertion_search_makes_at_most_the_moves_allowed():
-    rng = np.random.default_rng(2)
-    preferences = preferences_from_pair_sums(random_pair_sums(rng, 4, 8))
-    starts = np.tile(np.arange(8), (4, 1))
-    orderings, values = insertion_search(preferences, starts, max_moves=0)
-    assert (orderings == starts).all()
-    once, once_values = insertion_search(preferences, starts, max_moves=1)
-    assert (once_values > values).all()
-    assert once_values == pytest.approx(ordering_values(preferences, once))
 
 
 @pytest.mark.parametrize("n_items", [1, 2, 3, 4, 5, 6])
@@ -121,6 +78,21 @@ def test_local_search_never_beats_and_mostly_reaches_the_optimum():
     assert (restarted >= values - 1e-9).all()
     # Random tournaments are the hard case; real preferences are nearly transitive.
     assert np.mean(np.isclose(restarted, optimum)) >= 0.8
+
+
+def test_an_improvement_starts_from_the_given_ordering_alone():
+    rng = np.random.default_rng(14)
+    pair_sums = random_pair_sums(rng, 30, 12)
+    preferences = preferences_from_pair_sums(pair_sums)
+    starts = rng.permuted(np.tile(np.arange(12), (30, 1)), axis=1)
+    better = local_kemeny(pair_sums, starts, thorough=False)[0]
+    assert (np.sort(better, axis=1) == np.arange(12)).all()
+    assert (ordering_values(preferences, better) > ordering_values(preferences, starts)).all()
+    for _ in range(12):
+        again, values = local_kemeny(pair_sums, better, thorough=False)
+        assert (values >= ordering_values(preferences, better) - 1e-9).all()
+        better = again
+    assert (local_kemeny(pair_sums, better, thorough=False)[0] == better).all()
 
 
 def test_given_starts_win_ties_and_never_lose_value():

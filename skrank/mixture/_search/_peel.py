@@ -70,7 +70,7 @@ def peel(data, log_density, centers, dispersions, least_weight, n_iter=5, weight
         mass = row_weights.sum(axis=1, dtype=float) / data.total_weight
         weights = np.clip(mass, least_weight, 0.9)
         start = (centers, distances) if iteration else ()
-        centers, dispersions, distances = maximization(data, row_weights, *start)
+        centers, dispersions, distances = maximization(data, row_weights, *start, thorough=False)
     gains = np.logaddexp(np.log1p(-weights)[:, None], log_ratio + np.log(weights)[:, None]) @ data.weights
     gains /= data.total_weight
     gains[mass < least_weight / 2] = -np.inf
