@@ -8,8 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 from skrank._rankings import check_rankings, check_weights
 from skrank._typing import Array, ArrayLike, Floats, Integers, Names
 from skrank.inspection._base import axes, checked_names, shorten, text_colour
+from skrank.mixture._missing import losses_of_exchanges
 from skrank.mixture._model import Mixture
-from skrank.mixture._transpositions import neighbor_losses
 from skrank.mixture._voters import make_table
 
 if TYPE_CHECKING:
@@ -222,4 +222,5 @@ def exchange_losses(estimator, X, sample_weight=None, groups=None):
     """What exchanging neighbors in each center costs in log-likelihood, (n_components, n_items - 1), in nats."""
     ranks = check_rankings(X, estimator=estimator, reset=False)
     data, _ = make_table(ranks, check_weights(sample_weight, ranks), groups)
-    return neighbor_losses(data, Mixture(estimator.centers_, estimator.dispersions_, estimator.weights_))
+    mixture = Mixture(estimator.centers_, estimator.dispersions_, estimator.weights_)
+    return losses_of_exchanges(data, mixture, getattr(estimator, "missing_", "subset"))

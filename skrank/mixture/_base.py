@@ -15,8 +15,8 @@ from skrank._random import as_random_state
 from skrank._rankings import check_rankings, check_weights
 from skrank._typing import ArrayLike, Floats, Integers, RandomState, _fit_context
 from skrank.exceptions import InsufficientDataWarning
-from skrank.mixture._em import expectation
 from skrank.mixture._goodness_of_fit import GoodnessOfFitResult, goodness_of_fit
+from skrank.mixture._missing import decide, leaves_items_out, posterior
 from skrank.mixture._model import Mixture, description_length, n_samples_required, sample_mixture
 from skrank.mixture._pair_counts import PairCounts
 from skrank.mixture._search import Search, SearchOptions, n_effective_components, n_steps_at_most, subsample
@@ -40,6 +40,11 @@ tol : float, default=1e-7
     EM stops when the mean penalized log-likelihood rises by less.
 subsample : int, default=3000
     Components are searched on at most so many distinct rankings, drawn by weight; the last polish uses all.
+missing : {"auto", "subset", "marginal"}, default="auto"
+    What a missing item (NaN) means. "subset": a voter orders the items that were in front of them, a Mallows ranking of
+    just these. "marginal": a voter has a full Mallows ranking, of which the places of some items are not known, missing
+    at random; its probability is a sum over consistent full rankings, exact or by draws. "auto" fits both and keeps the
+    likelier (`missing_`). Without missing items they are the same.
 random_state : int, RandomState instance or None, default=None
     For the starts, the subsample and the exchange of components. An int gives the same mixture every time.
 n_jobs : int or None, default=None
@@ -67,6 +72,10 @@ path_ : list of MixtureFit
     Mixtures of fewer components on the way and the final one, each with `n_components`, `weights`, `centers`,
     `dispersions`, `log_likelihood` (a mean) and `description_length`. With "auto" all are fits to all rankings;
     with a given number those before the last, if any, are as grown, not polished, on at most `subsample` rankings.
+missing_ : {"subset", "marginal"}
+    The model of missing items in use. "marginal" falls back to "subset" where its draws do not reach the data.
+missing_log_likelihoods_ : dict
+    Total log-likelihood of the data by model, in nats; NaN for the marginal model where it was not fitted.
 n_samples_required_ : float
     Number of voters from which all centers are determined with a risk of 5 %, if the mixture is right: the largest
     of ``log((n_items - 1) / .05) / log((1 + phi) / (2 sqrt(phi))) / weight``, divided by the mean number of times
@@ -100,6 +109,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "subsample": [Interval(Integral, 100, None, closed="left")],
+        "missing": [StrOptions({"auto", "subset", "marginal"})],
         "random_state": ["random_state"],
         "n_jobs": [None, Integral],
     }
@@ -114,6 +124,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         max_iter: int,
         tol: float,
         subsample: int,
+        missing: Literal["auto", "subset", "marginal"],
         random_state: RandomState,
         n_jobs: int | None,
     ) -> None:
@@ -124,6 +135,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         self.max_iter = max_iter
         self.tol = tol
         self.subsample = subsample
+        self.missing = missing
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -207,6 +219,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
                 fit = search.auto(self.criterion, self.max_components)
             else:
                 fit = search.fixed(self.n_components)
+            fit = self._decide_on_missing(search, fit, options)
             self._set_mixture(data, fit.mixture.sorted())
             self.path_ = fit.path
             for category, message in self._problems(data, search.rows, options):
@@ -243,6 +256,25 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
             warn_caller(message, InsufficientDataWarning)
         return counted
 
+    def _decide_on_missing(self, search, fit, options):
+        """Set the model of missing items; its fit."""
+        self.missing_ = "marginal" if self.missing == "marginal" else "subset"
+        self.missing_log_likelihoods_ = {"subset": search.data.total_weight * fit.mixture.log_likelihood}
+        if self.missing == "subset" or not leaves_items_out(search.data):
+            self.missing_log_likelihoods_["marginal"] = np.nan
+            return fit
+        by_description = self.n_components == "auto" and self.criterion == "mdl"
+        decided = decide(search, fit, self.missing, options, by_description=by_description)
+        self.missing_, self.missing_log_likelihoods_ = decided.missing, decided.log_likelihoods
+        if self.missing == "marginal" and decided.missing == "subset":
+            message = (
+                "The marginal model of missing items is out of reach: too many are missing for sums, and draws hardly "
+                'ever meet the rankings. The subset model is used instead (missing_); say missing="subset" if you want '
+                "it."
+            )
+            warn_caller(message, InsufficientDataWarning)
+        return decided.fit
+
     def _generator(self):
         return np.random.default_rng(as_random_state(self.random_state).randint(2**31, size=4))
 
@@ -258,7 +290,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         """What to warn of, as (category, message)."""
         mixture = self._mixture(converged=self.converged_)
         n_effective = mixture.n_components
-        if self.n_components != "auto":
+        if self.n_components != "auto" and self.missing_ == "subset":
             n_effective = n_effective_components(search, mixture, options)
         return problems(mixture, data, options.least_weight(search), self.max_iter, n_effective)
 
@@ -283,7 +315,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         """
         check_is_fitted(self)
         data, inverse = self._table(X, groups=groups, counted=False)
-        probabilities = expectation(data, self._mixture())[0].T.astype(float)
+        probabilities = posterior(data, self._mixture(), self.missing_)[0].T.astype(float)
         return (probabilities / probabilities.sum(axis=1, keepdims=True))[inverse]
 
     def predict(self, X: ArrayLike, groups: ArrayLike | None = None) -> Integers:
@@ -346,7 +378,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         """
         check_is_fitted(self)
         data, inverse = self._table(X, groups=groups, counted=False)
-        return expectation(data, self._mixture(), with_log_density=True)[2][inverse]
+        return posterior(data, self._mixture(), self.missing_)[2][inverse]
 
     def score(
         self,
@@ -373,14 +405,15 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         score : float
         """
         check_is_fitted(self)
-        return float(expectation(self._table(X, sample_weight, groups)[0], self._mixture())[1])
+        data = self._table(X, sample_weight, groups)[0]
+        return float(posterior(data, self._mixture(), self.missing_)[1])
 
     # ------------------------------------------------------------ criteria
     def _criterion(self, X, sample_weight, groups, penalty_of):
         check_is_fitted(self)
         data = self._table(X, sample_weight, groups)[0]
         n_parameters = 2 * self.n_components_ - 1 + self.n_components_ * (data.n_items - 1)
-        log_likelihood = data.total_weight * expectation(data, self._mixture())[1]
+        log_likelihood = data.total_weight * posterior(data, self._mixture(), self.missing_)[1]
         return float(n_parameters * penalty_of(data.total_weight) - 2 * log_likelihood)
 
     def bic(self, X: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> float:
@@ -435,7 +468,8 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         (Liu and Moitra's Corollary 5 and Lemma 11 made practical). Its p-value comes from a parametric bootstrap:
         draws from the mixture, with the ties and the missing items of X. For X and for each draw the mixture is
         refitted from itself first. At a right fit the statistic is a few nats, with too few components tens to
-        thousands. At most `subsample` distinct voters are used.
+        thousands. At most `subsample` distinct voters are used. Where `missing_` is "marginal", the gain is that under
+        the subset model, of the rankings and of draws from the marginal one: only the p-value can be read.
 
         Parameters
         ----------
@@ -458,7 +492,8 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
             raise ValueError(f"n_draws must be a positive integer, got {n_draws!r}.")
         rng = self._generator()
         data = subsample(self._table(X, sample_weight, groups)[0], self.subsample, rng)
-        return goodness_of_fit(data, self._mixture(), n_draws, rng, self._search_options(), self.n_jobs)
+        is_marginal = self.missing_ == "marginal" and leaves_items_out(data)
+        return goodness_of_fit(data, self._mixture(), n_draws, rng, self._search_options(), self.n_jobs, is_marginal)
 
     def sample(self, n_samples: int = 1) -> tuple[Integers, Integers]:
         """Draw full rankings from the mixture.

@@ -21,10 +21,10 @@ class GoodnessOfFitResult(NamedTuple):
     pvalue: float
 
 
-def draw_like(data, mixture, rng):
+def draw_like(data, mixture, rng, is_marginal=False):
     """A table of as many voters drawn from the mixture, who rank the same items as those of the data, tied alike.
 
-    All rankings of a voter come from one component.
+    All rankings of a voter come from one component: rankings of just these items, or parts of full rankings.
     """
     # Rounded sums, not weights: so the total is kept where weights are no whole numbers.
     counts = np.diff(np.rint(np.cumsum(data.weights)), prepend=0).astype(int)
@@ -36,16 +36,18 @@ def draw_like(data, mixture, rng):
     voter = np.repeat(np.arange(len(voters)), np.diff(members.indptr))
     repeats = members.data.astype(int)
     voter, ranking = np.repeat(voter, repeats), np.repeat(members.indices, repeats)
-    ranks = _drawn(data.ranks[ranking], mixture, components[voter], rng)
+    ranks = _drawn(data.ranks[ranking], mixture, components[voter], rng, is_marginal)
     return make_table(ranks, groups=voter)[0]
 
 
-def _drawn(ranks, mixture, components, rng):
+def _drawn(ranks, mixture, components, rng, is_marginal=False):
     """Rankings from the components, of the items that each row of `ranks` ranks and tied as there."""
     with np.errstate(divide="ignore"):
         nu = -np.log(mixture.dispersions)[components]
     drawn = np.full(ranks.shape, MISSING, rank_dtype(ranks.shape[1]))
     ranked, centers = n_ranked(ranks), mixture.centers[components]
+    if is_marginal:  # all is drawn already, and the order of the ranked items is that of the draw
+        centers, nu = sample_mallows(centers, nu, rng).astype(np.intp), np.full(len(nu), np.inf)
     for size in np.unique(ranked[ranked > 0]):
         rows = np.flatnonzero(ranked == size)
         # Items that a row ranks, in the order of its center: their places are a Mallows ranking around the identity.
@@ -58,14 +60,14 @@ def _drawn(ranks, mixture, components, rng):
     return drawn
 
 
-def _drawn_excess(data, mixture, seed, options):
+def _drawn_excess(data, mixture, refitted, seed, options, is_marginal):
     rng = np.random.default_rng(seed)
     with threadpool_limits(1):
-        drawn = draw_like(data, mixture, rng)
-        return excess(drawn, polish(drawn, mixture, 50, options.tol, max_rounds=2), rng, options)
+        drawn = draw_like(data, mixture, rng, is_marginal)
+        return excess(drawn, polish(drawn, refitted, 50, options.tol, max_rounds=2), rng, options)
 
 
-def goodness_of_fit(data, mixture, n_draws, rng, options, n_jobs=None):
+def goodness_of_fit(data, mixture, n_draws, rng, options, n_jobs=None, is_marginal=False):
     """The excess of the mixture on the data, and its p-value by parametric bootstrap.
 
     Both for the data and for each draw the mixture is first refitted from itself.
@@ -73,5 +75,9 @@ def goodness_of_fit(data, mixture, n_draws, rng, options, n_jobs=None):
     seeds = rng.integers(2**63, size=n_draws + 1)
     refitted = polish(data, mixture, 50, options.tol, max_rounds=2)
     statistic = excess(data, refitted, np.random.default_rng(seeds[0]), options)
-    drawn = Parallel(n_jobs=n_jobs)(delayed(_drawn_excess)(data, refitted, seed, options) for seed in seeds[1:])
+    # The refitted mixture is one of the subset model: draws of the marginal one come from the mixture itself.
+    drawn_from = mixture if is_marginal else refitted
+    drawn = Parallel(n_jobs=n_jobs)(
+        delayed(_drawn_excess)(data, drawn_from, refitted, seed, options, is_marginal) for seed in seeds[1:]
+    )
     return GoodnessOfFitResult(statistic, (1 + sum(value >= statistic for value in drawn)) / (n_draws + 1))

@@ -100,6 +100,7 @@ class MallowsMixture(BaseMallowsMixture):
         max_iter: int = 150,
         tol: float = 1e-7,
         subsample: int = 3000,
+        missing: Literal["auto", "subset", "marginal"] = "auto",
         random_state: RandomState = None,
         n_jobs: int | None = None,
         init: Any = "peel",
@@ -114,6 +115,7 @@ class MallowsMixture(BaseMallowsMixture):
             max_iter=max_iter,
             tol=tol,
             subsample=subsample,
+            missing=missing,
             random_state=random_state,
             n_jobs=n_jobs,
         )

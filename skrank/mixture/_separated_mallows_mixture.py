@@ -113,6 +113,7 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
         max_iter: int = 150,
         tol: float = 1e-7,
         subsample: int = 3000,
+        missing: Literal["auto", "subset", "marginal"] = "auto",
         random_state: RandomState = None,
         n_jobs: int | None = None,
         separation: float = 0.05,
@@ -127,6 +128,7 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
             max_iter=max_iter,
             tol=tol,
             subsample=subsample,
+            missing=missing,
             random_state=random_state,
             n_jobs=n_jobs,
         )

@@ -39,7 +39,7 @@ def completions(ranking, nu):
     step = np.zeros(n_items)
     step[1:] = -nu * np.arange(1, n_items)
     missing = np.flatnonzero(ranking == MISSING)
-    next_stage, ranked_left = _stages(ranking)
+    next_stage, ranked_left = stages(ranking)
     masks = np.arange(1 << len(missing))
     bits = 1 << np.arange(len(missing))
     missing_left = np.zeros((len(masks), n_items), bool)
@@ -62,7 +62,7 @@ def completions(ranking, nu):
     return Completions(log_sums, next_stage, stage_costs, mask_costs, missing, step)
 
 
-def _stages(ranking):
+def stages(ranking):
     """Where each ranked item leads from every stage, (n_stages, n_items), and which ranked items are left there."""
     n_items = len(ranking)
     buckets = [np.flatnonzero(ranking == bucket) for bucket in range(ranking.max() + 1)]

@@ -3,7 +3,7 @@
 from skrank.mixture._search._criteria import n_effective_components
 from skrank.mixture._search._options import SearchOptions, subsample
 from skrank.mixture._search._peel import excess
-from skrank.mixture._search._search import Fit, MixtureFit, Search, n_steps_at_most
+from skrank.mixture._search._search import Fit, MixtureFit, Search, n_steps_at_most, path_entry
 from skrank.mixture._search._starts import Centers, KMeans, Peel, Random, Separated, Start
 
 __all__ = [
@@ -20,5 +20,6 @@ __all__ = [
     "excess",
     "n_effective_components",
     "n_steps_at_most",
+    "path_entry",
     "subsample",
 ]
