@@ -1,6 +1,6 @@
 """How often MallowsMixture(n_components="auto") finds the number of components.
 
-    python benchmarks/mixture_auto.py [--first-seed 0] [--seeds 5] [--criteria mdl split]
+    python benchmarks/mixture_auto.py [--first-seed 0] [--seeds 5] [--criteria mdl split stability]
 
 k = 1 to 5 components, so many data sets each: centers random, close, the same, or close and one random; 10, 12 or 20
 items; 1000 to 3000 rankings; dispersions uniform in .3 to .85 (close: .3 to .6), weights Dirichlet(5), at least .07.
@@ -104,7 +104,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--criteria", nargs="+", choices=["mdl", "split"], default=["mdl", "split"])
+    parser.add_argument("--criteria", nargs="+", choices=["mdl", "split", "stability"], default=["mdl", "split", "stability"])
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     with threadpool_limits(1):

@@ -104,7 +104,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "max_components": [Interval(Integral, 1, None, closed="left")],
-        "criterion": [StrOptions({"mdl", "split"})],
+        "criterion": [StrOptions({"mdl", "split", "stability"})],
         "min_weight": [Interval(Real, 0, 0.5, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -119,7 +119,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         *,
         n_components: int | Literal["auto"],
         max_components: int,
-        criterion: Literal["mdl", "split"],
+        criterion: Literal["mdl", "split", "stability"],
         min_weight: float,
         max_iter: int,
         tol: float,

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from joblib import effective_n_jobs
 from scipy.special import gammaln
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
@@ -13,9 +14,13 @@ from skrank.mixture._em import one_component
 from skrank.mixture._model import Mixture, description_length, preference_key, ranked
 from skrank.mixture._search._criteria import prefers_larger
 from skrank.mixture._search._growth import exchange
+from skrank.mixture._search._halves import FOUND, STABLE, Halves, is_close
 from skrank.mixture._search._options import subsample
 from skrank.mixture._search._starts import improved
 from skrank.mixture._transpositions import polish_large
+
+FEW_HALVES, MANY_HALVES = 8, 16
+ENOUGH_LOST = 2  # mixtures on a path with a component that halves do not find: then no larger one is tried
 
 
 class MixtureFit(NamedTuple):
@@ -27,16 +32,19 @@ class MixtureFit(NamedTuple):
     dispersions: np.ndarray
     log_likelihood: float
     description_length: float
+    stability: np.ndarray | None = None
 
 
 class Fit(NamedTuple):
-    """A fitted mixture, and the path of mixtures with fewer components that led there."""
+    """A fitted mixture, and the path of mixtures of other numbers of components that were tried."""
 
     mixture: Mixture
     path: list
+    stability: np.ndarray | None = None  # of each component, where halves of the voters were searched
+    is_undecided: bool = False  # whether there may be more components than the search was allowed to try
 
 
-def path_entry(data, mixture):
+def path_entry(data, mixture, stability=None):
     """The mixture as an entry of the path."""
     mixture = mixture.sorted()
     return MixtureFit(
@@ -46,6 +54,7 @@ def path_entry(data, mixture):
         mixture.dispersions,
         mixture.log_likelihood,
         description_length(data, mixture),
+        stability,
     )
 
 
@@ -112,7 +121,9 @@ class Search:
         Where one more shortens the description by far, the exchange of components can wait: it comes before any
         decision that it could change, and last.
         """
-        mixture, is_settled = one_component(self.rows), True
+        if criterion == "stability":
+            return self._found_again(max_components)
+        mixture, is_settled, is_undecided = one_component(self.rows), True, True
         fitted = self._on_all(mixture)
         path = [path_entry(self.data, fitted)]
         while mixture.n_components < min(max_components, self.rows.n_rows) and not self.task.step("component"):
@@ -128,11 +139,59 @@ class Search:
             larger_fitted = self._on_all(larger)
             path.append(path_entry(self.data, larger_fitted))
             if not self._accepts(criterion, mixture, fitted, larger, larger_fitted):
+                is_undecided = False
                 break
             mixture, fitted, is_settled = larger, larger_fitted, not is_clear
         if not is_settled:
             mixture, fitted = self._settled(mixture, fitted, path)
-        return Fit(fitted, path)
+        is_undecided = is_undecided and mixture.n_components == max_components < self.rows.n_rows
+        return Fit(fitted, path, is_undecided=is_undecided)
+
+    def _found_again(self, max_components):
+        """The largest mixture of which random halves of the voters find every component again.
+
+        It grows for as long as the description gets shorter: more components than that are not looked for.
+        """
+        halves = Halves(self.data, self.starts, self.options, self._generator(), self.n_jobs)
+        halves.add(FEW_HALVES)
+        mixture = one_component(self.rows)
+        tried = [self._on_all(mixture)]
+        indices = [np.ones((len(halves), 1))]
+        most, n_lost = min(max_components, self.rows.n_rows), 0
+        while len(tried) < most and n_lost < ENOUGH_LOST and not self.task.step("component"):
+            mixture = self._settled_larger(mixture, halves)
+            larger = self._on_all(mixture).sorted()
+            if not prefers_larger(self.data, tried[-1], larger, self.rng, self.options, "mdl"):
+                break
+            tried.append(larger)
+            indices.append(halves.indices(self.rows, larger))
+            n_lost += bool(indices[-1].mean(axis=0).min() < FOUND)
+        chosen = self._largest_stable(tried, indices, halves)
+        stability = [values.mean(axis=0) for values in indices]
+        path = [path_entry(self.data, *one) for one in zip(tried, stability, strict=True)]
+        is_undecided = chosen + 1 == len(tried) == max_components < self.rows.n_rows
+        return Fit(tried[chosen], path, stability[chosen], is_undecided)
+
+    def _settled_larger(self, mixture, halves):
+        """A mixture of one component more, exchanged; with several workers the halves grow at the same time."""
+        tasks = [delayed(run_settled_larger)(self.rows, mixture, self.starts, self._seeds(1), self.options)]
+        if effective_n_jobs(self.n_jobs) > 1:
+            tasks += halves.tasks(mixture.n_components + 1)
+        larger, *paths = Parallel(n_jobs=self.n_jobs)(tasks)
+        if paths:
+            halves.receive(mixture.n_components + 1, paths)
+        return larger
+
+    def _largest_stable(self, tried, indices, halves):
+        """Position of the largest mixture whose components are all stable; more halves where that is close."""
+        for position in range(len(tried) - 1, 0, -1):
+            while is_close(indices[position]) and len(indices[position]) < MANY_HALVES:
+                if len(halves) == len(indices[position]):
+                    halves.add(FEW_HALVES)
+                indices[position] = halves.indices(self.rows, tried[position])
+            if indices[position].mean(axis=0).min() >= STABLE:
+                return position
+        return 0
 
     def _accepts(self, criterion, mixture, fitted, larger, larger_fitted):
         if criterion == "mdl":
@@ -162,8 +221,11 @@ class Search:
         return preference_key(self.rows, larger, least_weight) > (heavy, negative_length + margin)
 
     # ------------------------------------------------------------ steps of both
-    def _seeds(self):
-        return self.rng.integers(2**63, size=len(self.starts))
+    def _seeds(self, n_more=0):
+        return self.rng.integers(2**63, size=len(self.starts) + n_more)
+
+    def _generator(self):
+        return np.random.default_rng(self.rng.integers(2**63))
 
     def _parallel(self, tasks, progress=UNWATCHED):
         results = []
@@ -211,3 +273,13 @@ def run_larger(data, mixture, start, seed, options):
     """One start's mixture of one component more, not exchanged."""
     with threadpool_limits(1):
         return start.larger(data, mixture, np.random.default_rng(seed), options)
+
+
+def run_settled_larger(data, mixture, starts, seeds, options):
+    """The best of all starts with one component more, exchanged; the last seed is the exchange's."""
+    grown = [run_larger(data, mixture, start, seed, options) for start, seed in zip(starts, seeds[:-1], strict=True)]
+    larger = ranked(data, grown, options.least_weight(data))[0]
+    if not options.with_polish:
+        return larger
+    with threadpool_limits(1):
+        return exchange(data, larger, np.random.default_rng(seeds[-1]), options)

@@ -78,9 +78,12 @@ class KMeans(Start):
 
     is_random = True
 
+    def __init__(self, n_init=10):
+        self.n_init = n_init
+
     def mixture(self, data, n_components, rng, options):
         data = subsample(data, KMEANS_ROWS, rng)
-        kmeans = ScikitLearnKMeans(n_components, n_init=10, random_state=int(rng.integers(2**31)))
+        kmeans = ScikitLearnKMeans(n_components, n_init=self.n_init, random_state=int(rng.integers(2**31)))
         labels = kmeans.fit(data.signs(), sample_weight=data.weights).labels_
         row_weights = 0.9 * np.eye(n_components)[:, labels] + 0.1 / n_components
         row_weights = (row_weights * data.weights).astype(np.float32)
