@@ -104,7 +104,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--criteria", nargs="+", choices=["mdl", "split", "stability"], default=["mdl", "split", "stability"])
+    parser.add_argument(
+        "--criteria", nargs="+", choices=["mdl", "split", "stability"], default=["mdl", "split", "stability"]
+    )
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     with threadpool_limits(1):

@@ -175,7 +175,7 @@ def automatic(seeds):
         counts = np.zeros(3, int)
         for seed in seeds:
             truth, X = draw(setting, seed)
-            n_found = SeparatedMallowsMixture("auto", random_state=seed).fit(X).n_components_
+            n_found = SeparatedMallowsMixture("auto", criterion="mdl", random_state=seed).fit(X).n_components_
             counts[np.sign(n_found - truth.n_components)] += 1
         print(f"{name_of(setting, setting[2]):42}{counts[0]:>6}{counts[-1]:>6}{counts[1]:>6}", flush=True)
 

@@ -1,6 +1,24 @@
 """Warnings of skrank, beside those of `sklearn.exceptions`."""
 
-__all__ = ["InsufficientDataWarning", "SeparationWarning"]
+__all__ = ["ComponentLimitWarning", "InsufficientDataWarning", "SeparationWarning"]
+
+
+class ComponentLimitWarning(UserWarning):
+    """An automatic number of components reached the largest that was allowed, so that there may be more.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from skrank import MallowsMixture
+    >>> from skrank.datasets import make_mallows_mixture
+    >>> from skrank.exceptions import ComponentLimitWarning
+    >>> X, _ = make_mallows_mixture(600, 6, n_components=3, phi=0.3, random_state=0)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     mixture = MallowsMixture("auto", max_components=3, random_state=0).fit(X)
+    >>> any(warning.category is ComponentLimitWarning for warning in caught)
+    True
+    """
 
 
 class InsufficientDataWarning(UserWarning):

@@ -91,6 +91,7 @@ ROUNDED = {"exact Gram matrix, gaps", "distances", "permutations"}
 
 @pytest.mark.filterwarnings("ignore::skrank.exceptions.InsufficientDataWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::skrank.exceptions.ComponentLimitWarning")
 @pytest.mark.parametrize("name", WORK)
 def test_a_cluster_gives_the_same_result(client, name):
     here = WORK[name]()

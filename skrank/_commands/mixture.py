@@ -76,6 +76,7 @@ def run(arguments):
     estimator = MallowsMixture(
         arguments.components,
         max_components=arguments.max_components,
+        criterion="mdl",
         init=("peel", "kmeans"),
         random_state=arguments.seed,
     )
@@ -138,7 +139,9 @@ def section(rankings, distinct):
     ranks, weights = distinct.ranks[complete], distinct.weights[complete]
     if weights.sum() < REPORT_RANKINGS or not 2 <= ranks.shape[1] <= REPORT_ITEMS:
         return None
-    estimator = MallowsMixture("auto", max_components=REPORT_COMPONENTS, subsample=REPORT_SUBSAMPLE, random_state=0)
+    estimator = MallowsMixture(
+        "auto", criterion="mdl", max_components=REPORT_COMPONENTS, subsample=REPORT_SUBSAMPLE, random_state=0
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the command tells of them
         mixture = estimator.fit(ranks, sample_weight=weights)

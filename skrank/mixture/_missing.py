@@ -81,12 +81,14 @@ def decide(search, fit, missing, options, *, by_description):
     else:
         found = _climbed(rows, on_all, fit.mixture, polish)
         path = [*fit.path[:-1], path_entry(data, found)]
+    stability = None if fit.stability is None else fit.path[found.n_components - 1].stability
     likelihoods["marginal"] = data.total_weight * found.log_likelihood
     if missing == "auto":
         value = description_length if by_description else _negative_log_likelihood
         if value(data, fit.mixture) <= value(data, found):
             return MissingFit(fit, "subset", likelihoods)
-    return MissingFit(Fit(found, path), "marginal", likelihoods)
+    fit = Fit(found, path, stability, fit.is_undecided and found.n_components == fit.mixture.n_components)
+    return MissingFit(fit, "marginal", likelihoods)
 
 
 def _shortest(rows, on_all, subset_path, options):

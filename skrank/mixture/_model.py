@@ -61,9 +61,13 @@ class Mixture:
             np.append(self.weights * (1 - weight), weight),
         )
 
+    def order(self):
+        """The components by decreasing weight, ties by center."""
+        return np.lexsort([*self.centers.T[::-1], -self.weights])
+
     def sorted(self):
-        """Components by decreasing weight, ties by center."""
-        order = np.lexsort([*self.centers.T[::-1], -self.weights])
+        """The mixture with its components in that order."""
+        order = self.order()
         return replace(
             self, centers=self.centers[order], dispersions=self.dispersions[order], weights=self.weights[order]
         )

@@ -108,7 +108,7 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
         n_components: int | Literal["auto"] = 1,
         *,
         max_components: int = 10,
-        criterion: Literal["mdl", "split", "stability"] = "mdl",
+        criterion: Literal["stability", "mdl", "split"] = "stability",
         min_weight: float = 0.02,
         max_iter: int = 150,
         tol: float = 1e-7,

@@ -7,7 +7,7 @@ from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
 from skrank._mallows import dispersion_from_mean_distance, log_distance_distribution, mean_distance
-from skrank.exceptions import InsufficientDataWarning
+from skrank.exceptions import ComponentLimitWarning, InsufficientDataWarning
 from skrank.mixture._model import rankings_for_center
 
 NEARLY_UNIFORM = 0.98
@@ -110,3 +110,14 @@ def _concentric_pairs(mixture, total_weight):
                 f"one component. That takes about {TELLING_APART / max(divergence, 1e-300):.2g} rankings, by any "
                 "method (Lemma 9 of Liu and Moitra). Use one component less."
             )
+
+
+def undecided(max_components, criterion):
+    """The warning that all components that a search was allowed were taken, as (category, message)."""
+    message = (
+        f'n_components="auto" took all of max_components={max_components}: criterion="{criterion}" does not say that '
+        "more are not needed. Raise max_components"
+    )
+    if criterion == "mdl":
+        message += ', or use criterion="stability": on real rankings the description often gets shorter without end'
+    return ComponentLimitWarning, message + "."

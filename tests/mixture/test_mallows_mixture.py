@@ -115,7 +115,9 @@ def test_flips_reach_what_em_does_not():
     assert full.description_length_ < plain.description_length_
 
 
-@pytest.mark.parametrize(("k", "criterion"), [(1, "mdl"), (3, "mdl"), (1, "split"), (2, "split")])
+@pytest.mark.parametrize(
+    ("k", "criterion"), [(1, "mdl"), (3, "mdl"), (1, "split"), (2, "split"), (1, "stability"), (3, "stability")]
+)
 def test_finds_the_number_of_components(k, criterion):
     X = draw(random_centers(7, k, 10 + k), [0.5] * k, [250] * k, 20 + k)
     mixture = fit_without_warning(MallowsMixture("auto", criterion=criterion, max_components=5, random_state=0), X)
@@ -128,13 +130,13 @@ def test_growth_that_ends_at_max_components_ends_with_an_exchange(monkeypatch):
     calls = []
     monkeypatch.setattr(_search, "exchange", lambda data, mixture, *_: calls.append(mixture.n_components) or mixture)
     X = draw(random_centers(8, 4, 14), [0.4] * 4, [250] * 4, 24)
-    mixture = fit_silently(MallowsMixture("auto", max_components=3, random_state=0), X)
+    mixture = fit_silently(MallowsMixture("auto", criterion="mdl", max_components=3, random_state=0), X)
     # One component more is so much better each time that only the last mixture needs one.
     assert calls == [3]
     assert mixture.n_components_ == 3
     assert mixture.path_[-1].description_length == pytest.approx(mixture.description_length_)
     calls.clear()
-    fit_silently(MallowsMixture("auto", max_components=6, random_state=0), X)
+    fit_silently(MallowsMixture("auto", criterion="mdl", max_components=6, random_state=0), X)
     assert calls == [4, 5]
 
 

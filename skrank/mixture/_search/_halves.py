@@ -89,7 +89,7 @@ class Halves:
         for half, path in zip(waiting, paths, strict=True):
             half.path = path
 
-    def indices(self, rows, mixture, track=iter):
+    def indices(self, rows, mixture):
         """Soft Jaccard index of each component with the most similar one of each half, (n_halves, n_components).
 
         Parameters
@@ -97,12 +97,9 @@ class Halves:
         rows : PairSigns or PairCounts
             The voters that are counted.
         mixture : Mixture
-        track : callable, default=iter
-            Wraps the results of the halves as they come.
         """
         k = mixture.n_components
-        results = Parallel(n_jobs=self.n_jobs, return_as="generator")(self.tasks(k))
-        self.receive(k, list(track(results)))
+        self.receive(k, Parallel(n_jobs=self.n_jobs)(self.tasks(k)))
         membership = expectation(rows, mixture)[0]
         return np.array(
             [soft_jaccard(membership, expectation(rows, half.path[k - 1])[0], rows.weights) for half in self.halves]

@@ -20,6 +20,7 @@ from skrank.mixture._search._starts import improved
 from skrank.mixture._transpositions import polish_large
 
 FEW_HALVES, MANY_HALVES = 8, 16
+LEAST_VOTERS = 4  # of fewer there are no halves
 ENOUGH_LOST = 2  # mixtures on a path with a component that halves do not find: then no larger one is tried
 
 
@@ -90,10 +91,10 @@ class Search:
     def fixed(self, n_components):
         """The best mixture of `n_components`; plain EM (without polish) uses all rankings from the start."""
         rows = self.rows if self.options.with_polish else self.data
-        mixture, path = self._best_run(rows, n_components)
-        mixture = self._on_all(mixture, rows)
+        best = self._best_run(rows, n_components)
+        mixture = self._on_all(best.mixture, rows)
         self.task.step("polish")
-        return Fit(mixture, [*path, path_entry(self.data, mixture)])
+        return Fit(mixture, [*best.path, path_entry(self.data, mixture)])
 
     def _best_run(self, rows, n_components):
         seeds = self._seeds()
@@ -153,15 +154,19 @@ class Search:
         It grows for as long as the description gets shorter: more components than that are not looked for.
         """
         halves = Halves(self.data, self.starts, self.options, self._generator(), self.n_jobs)
-        halves.add(FEW_HALVES)
         mixture = one_component(self.rows)
-        tried = [self._on_all(mixture)]
-        indices = [np.ones((len(halves), 1))]
+        tried, rejected = [self._on_all(mixture)], []
+        indices = [np.ones((FEW_HALVES, 1))]
         most, n_lost = min(max_components, self.rows.n_rows), 0
+        if self.data.total_weight < LEAST_VOTERS:
+            most = 1
+        else:
+            halves.add(FEW_HALVES)
         while len(tried) < most and n_lost < ENOUGH_LOST and not self.task.step("component"):
             mixture = self._settled_larger(mixture, halves)
             larger = self._on_all(mixture).sorted()
             if not prefers_larger(self.data, tried[-1], larger, self.rng, self.options, "mdl"):
+                rejected.append(path_entry(self.data, larger))
                 break
             tried.append(larger)
             indices.append(halves.indices(self.rows, larger))
@@ -170,7 +175,7 @@ class Search:
         stability = [values.mean(axis=0) for values in indices]
         path = [path_entry(self.data, *one) for one in zip(tried, stability, strict=True)]
         is_undecided = chosen + 1 == len(tried) == max_components < self.rows.n_rows
-        return Fit(tried[chosen], path, stability[chosen], is_undecided)
+        return Fit(tried[chosen], path + rejected, stability[chosen], is_undecided)
 
     def _settled_larger(self, mixture, halves):
         """A mixture of one component more, exchanged; with several workers the halves grow at the same time."""
