@@ -17,9 +17,10 @@ from helpers import best_times
 from scipy.stats import kendalltau
 from threadpoolctl import threadpool_limits
 
+from skrank._pair_words import full_words
 from skrank._rankings import densify, pair_signs
 from skrank.kernels import KendallKernel, MallowsKernel, MarginalizedKernel, SemimetricKernel
-from skrank.kernels._sample_pairs import pair_means, sign_words
+from skrank.kernels._sample_pairs import pair_means
 from skrank.kernels._sampling import sample_consistent
 
 TILE = 1 << 15
@@ -79,7 +80,7 @@ def report_times(n_rankings, repeats):
         samples = sample_consistent(ranks, 20, 0)
         others = sample_consistent(other, 20, 0)
         flat = samples.positions.reshape(-1, n_items)
-        words, signs = sign_words(flat), pair_signs(flat)
+        words, signs = full_words(flat).T, pair_signs(flat)
         n_pairs = n_items * (n_items - 1) // 2
         table = np.exp(-0.05 * np.arange(n_pairs + 1))
         both_signs = np.exp(-0.05 * np.arange(2 * n_pairs + 1))

@@ -5,9 +5,10 @@ Chen, Welling & Smola, "Super-samples from kernel herding" (UAI 2010), over a po
 
 import numpy as np
 
+from skrank._pair_words import full_words
 from skrank._rankings import MISSING, rank_dtype, row_blocks
 from skrank.kernels._base import inexact_rows
-from skrank.kernels._sample_pairs import distance_tables, means_function, own_pair_values, sign_words, word_distances
+from skrank.kernels._sample_pairs import distance_tables, means_function, n_differences, own_pair_values
 from skrank.kernels._sampling import Samples, sample_consistent
 
 # Draws of the pool for each sample, besides their antithetics.
@@ -96,8 +97,8 @@ def _values_to(kernel, pool):
     tables = distance_tables(kernel, pool.shape[-1])
     if tables is None:
         return lambda index: own_pair_values(kernel, pool, pool[row, index, None])[..., 0]
-    words = sign_words(pool)
-    return lambda index: np.take(tables[0], word_distances(words, words[row, index, None]))
+    words = full_words(pool)
+    return lambda index: np.take(tables[0], n_differences(words, words[:, row, index, None]))
 
 
 def _norms(kernel, pool):

@@ -12,9 +12,9 @@ from functools import partial
 import numpy as np
 from sklearn.utils import gen_batches
 
-from skrank._rankings import pair_indices, row_blocks
+from skrank._pair_words import WORD_BITS, full_words
+from skrank._rankings import row_blocks
 
-WORD_BITS = 64
 # Rankings of a task for a worker.
 TASK_ROWS = 64
 # Sample pairs of a tile of words: their 64-bit words, 256 KiB, stay in a core's second-level cache.
@@ -42,29 +42,10 @@ def distance_tables(kernel, n_items, gradient=False):
     return np.concatenate([values, derivatives.reshape(len(distances), -1).T])
 
 
-# ---------------------------------------------------------------- pair signs in words
-def sign_words(positions):
-    """Pair signs of full rankings, one bit each.
-
-    Returns
-    -------
-    words : ndarray of shape positions.shape[:-1] + (n_words,), uint64
-    """
-    shape, n_items = positions.shape[:-1], positions.shape[-1]
-    flat = positions.reshape(-1, n_items)
-    i, j = pair_indices(n_items)
-    n_words = max(-(-len(i) // WORD_BITS), 1)
-    octets = np.zeros((len(flat), 8 * n_words), np.uint8)
-    for rows in row_blocks(len(flat), 4 * flat.itemsize * max(len(i), 1)):
-        bits = np.packbits(np.take(flat[rows], i, axis=1) < np.take(flat[rows], j, axis=1), axis=1)
-        octets[rows, : bits.shape[1]] = bits
-    return octets.view(np.uint64).reshape(*shape, n_words)
-
-
-def word_distances(words, other_words):
-    """Kendall distances of broadcast sign words, the words on the last axis."""
+def n_differences(words, other_words):
+    """Kendall distances of full rankings from their broadcast words, (n_words, ...)."""
     counts = np.bitwise_count(words ^ other_words)
-    return counts[..., 0] if counts.shape[-1] == 1 else counts.sum(axis=-1, dtype=np.intp)
+    return counts[0] if len(counts) == 1 else counts.sum(axis=0, dtype=np.intp)
 
 
 # ---------------------------------------------------------------- all pairs of rankings
@@ -129,17 +110,17 @@ def evaluated_means(evaluate, samples, other=None):
 # ---------------------------------------------------------------- functions of the Kendall distance
 def _table_means(tables, samples, other):
     n_draws, (n_other, n_other_draws) = samples.positions.shape[1], other.positions.shape[:2]
-    words = sign_words(samples.positions)
+    words = full_words(samples.positions)
     weights, other_weights = samples.weights, other.weights
     if (weights is None) != (other_weights is None):
         weights, other_weights = _weights(samples), _weights(other)
-    means = np.zeros((len(tables), len(words), n_other))
-    for packed in row_blocks(n_other, 8 * words.shape[-1] * n_other_draws):
-        other_words = sign_words(other.positions[packed])
+    means = np.zeros((len(tables), len(samples), n_other))
+    for packed in row_blocks(n_other, 8 * len(words) * n_other_draws):
+        other_words = full_words(other.positions[packed])
         for columns in gen_batches(packed.stop - packed.start, max(TILE_PAIRS // n_other_draws, 1)):
             shifted = slice(packed.start + columns.start, packed.start + columns.stop)
-            # Word-major: (n_words, n_draws, n_rankings).
-            tile = other_words[columns].transpose(2, 1, 0)
+            # Draws before rankings: sums over draws then run over contiguous values.
+            tile = other_words[:, columns].transpose(0, 2, 1)
             if weights is None:
                 _add_tile(tables, words, tile, means[:, :, shifted])
             else:
@@ -177,7 +158,7 @@ def _add_looked_up(tables, words, other_words, index_type, sums, weights=None, o
 
     Distances are bytes that `index_type` views as indices of the tables; None means indices themselves, of any size.
     """
-    n_rankings, n_draws, n_words = words.shape
+    n_words, n_rankings, n_draws = words.shape
     n_partners, n_other = other_words.shape[1], sums.shape[2]
     other_words = np.ascontiguousarray(other_words).reshape(n_words, -1)
     n_rows = min(max(TILE_PAIRS // other_words.shape[1], 1), n_rankings)
@@ -190,7 +171,7 @@ def _add_looked_up(tables, words, other_words, index_type, sums, weights=None, o
         used = slice(rows.stop - rows.start)
         for sample in range(n_draws):
             for word in range(n_words):
-                np.bitwise_xor(words[rows, sample, word, None], other_words[word], out=differences[used])
+                np.bitwise_xor(words[word, rows, sample, None], other_words[word], out=differences[used])
                 if word == 0:
                     np.bitwise_count(differences[used], out=distances[used])
                 else:
@@ -253,10 +234,10 @@ def own_pair_values(kernel, positions, other):
     tables = distance_tables(kernel, n_items)
     if tables is None:
         return np.stack([kernel._between(*rows) for rows in zip(positions, other, strict=True)])
-    words, other_words = sign_words(positions), sign_words(other)
+    words, other_words = full_words(positions), full_words(other)
     values = np.empty((len(positions), positions.shape[1], other.shape[1]))
-    for rows in row_blocks(len(values), 16 * values[0].size * words.shape[-1], max_rows=256):
-        distances = word_distances(words[rows, :, None], other_words[rows, None])
+    for rows in row_blocks(len(values), 16 * values[0].size * len(words), max_rows=256):
+        distances = n_differences(words[:, rows, :, None], other_words[:, rows, None])
         np.take(tables[0], distances, out=values[rows], mode="clip")
     return values
 
