@@ -9,7 +9,7 @@ from skrank._commands._arguments import at_least_two, positive, whole
 from skrank._commands._output import Result
 from skrank._commands._text import heading, number, paragraph, shorten, table
 from skrank._rankings import MISSING, check_rankings, mean_places, n_ranked
-from skrank.kernels._methods import choose_method
+from skrank.kernels._methods import has_closed_form
 from skrank.kernels._names import KERNEL_NAMES, named_kernel
 from skrank.stats import kemeny_consensus, mmd_test
 
@@ -138,7 +138,7 @@ def _with_items_of(rankings, others, paths):
 
 def _default_sample(kernel, *rankings):
     ranks = check_rankings(np.concatenate([one.ranks for one in rankings]))
-    return SAMPLE if choose_method(named_kernel(kernel), ranks, "auto", None) == "exact" else SAMPLE_SLOW
+    return SAMPLE if has_closed_form(named_kernel(kernel), ranks) else SAMPLE_SLOW
 
 
 def _sample(rankings, path, most, rng):

@@ -6,6 +6,7 @@ from skrank.kernels._kendall import KendallKernel
 from skrank.kernels._mallows import MallowsKernel
 from skrank.kernels._marginalized import MarginalizedKernel
 from skrank.kernels._partial import PartialRankingKernel
+from skrank.kernels._polynomial import PolynomialKendallKernel
 from skrank.kernels._positions import HammingKernel, SpearmanKernel
 from skrank.kernels._semimetric import DistanceInducedKernel, SemimetricKernel
 
@@ -17,6 +18,7 @@ __all__ = [
     "MallowsKernel",
     "MarginalizedKernel",
     "PartialRankingKernel",
+    "PolynomialKendallKernel",
     "RankingKernel",
     "SemimetricKernel",
     "SpearmanKernel",

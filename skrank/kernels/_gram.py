@@ -110,25 +110,32 @@ def pairwise_matrix(evaluate, left, right=None, *, block_rows=None, n_jobs=None,
 def computed_blocks(evaluate, left, right, block_rows, n_jobs, track):
     """Generate (rows, values) of a matrix; where it is symmetric, the values from the diagonal on."""
     n_workers = effective_n_jobs(n_jobs)
-    if block_rows is None and n_workers == 1 and track is None:
+    small = block_rows is not None
+    if not small and n_workers == 1 and track is None:
         yield slice(0, len(left)), evaluate(left, right)
         return
-    if block_rows is None:
+    if not small:
         # Several blocks for each worker even out the rows of a triangle.
         block_rows = max(-(-len(left) // max(4 * n_workers, 0 if track is None else TRACKED_BLOCKS)), 1)
     row_bytes = 8 * len(left if right is None else right) * 2 * n_workers
     blocks = list(row_blocks(len(left), row_bytes, max_rows=block_rows))
     # Everything and slices: a cluster is sent each array once.
-    tasks = (delayed(_block)(evaluate, left, rows, right) for rows in blocks)
+    tasks = (delayed(_block)(evaluate, left, rows, right, small) for rows in blocks)
     # Workers are the threads; a product inside one of them uses no more.
     with threadpool_limits(1, "blas") if n_workers > 1 else contextlib.nullcontext():
         computed = Parallel(n_jobs, prefer="threads", return_as="generator")(tasks)
         yield from zip(blocks, computed if track is None else track(computed, len(blocks)), strict=True)
 
 
-def _block(evaluate, left, rows, right):
+def _block(evaluate, left, rows, right, small):
     if right is not None:
         return evaluate(left[rows], right)
+    if small:
+        values = evaluate(left[rows], left[rows.start :])
+        # Sums of a pair in either order agree to rounding alone.
+        below = np.tril_indices(len(values), -1)
+        values[below] = values[below[::-1]]
+        return values
     own, later = evaluate(left[rows]), left[rows.stop :]
     return np.hstack([own, evaluate(left[rows], later)]) if len(later) else own
 

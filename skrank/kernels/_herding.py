@@ -13,9 +13,11 @@ from skrank.kernels._sampling import Samples, sample_consistent
 
 # Draws of the pool for each sample, besides their antithetics.
 POOL_FACTOR = 20
+# Of exchanges in joint herding: each lowers the distance of the embeddings, so they end, most often after three.
+MAX_SWEEPS = 20
 
 
-def herd(kernel, ranks, n_draws, seed, *, prior=None):
+def herd(kernel, ranks, n_draws, seed, *, prior=None, joint=False):
     """Choose full rankings whose mean embedding is near that of each partial ranking.
 
     The first is random; each next one minimises the distance of the mean embedding of all so far from that of the
@@ -31,6 +33,8 @@ def herd(kernel, ranks, n_draws, seed, *, prior=None):
     n_draws, seed : int
     prior : distribution, default=None
         As in `sample_consistent`.
+    joint : bool, default=False
+        Whether then, one sample after another is exchanged for the best one given all others, until none is.
 
     Returns
     -------
@@ -49,7 +53,7 @@ def herd(kernel, ranks, n_draws, seed, *, prior=None):
             rows = which[block]
             pool = sample_consistent(ranks[rows], n_pool, seed, method="antithetic", prior=prior)
             attraction = None if constant else _mean_embedding(kernel, ranks[rows], pool, prior)
-            chosen[rows] = _greedy(kernel, pool, attraction, n_draws)
+            chosen[rows] = _chosen(kernel, pool, attraction, n_draws, MAX_SWEEPS if joint else 0)
     return Samples(chosen)
 
 
@@ -69,7 +73,8 @@ def _closed_for(kernel, ranks):
     return kernel._metric != "kemeny" and not inexact_rows(ranks, kernel.exact_on)[0].any()
 
 
-def _greedy(kernel, pool, attraction, n_draws):
+def _chosen(kernel, pool, attraction, n_draws, max_sweeps):
+    """Positions of the samples, (n_rankings, n_draws, n_items): greedy, and then exchanged in so many sweeps."""
     candidates = pool.positions
     n_rankings, n_pool, _ = candidates.shape
     row = np.arange(n_rankings)
@@ -77,17 +82,29 @@ def _greedy(kernel, pool, attraction, n_draws):
     norms = _norms(kernel, candidates)
     values_to = _values_to(kernel, candidates)
     repulsion = np.zeros((n_rankings, n_pool))
-    # The first of the pool is a random one; of a weighted pool it may be one of no weight, and the first is chosen too.
-    for t in range(pool.weights is None, n_draws):
-        if t:
-            repulsion += values_to(chosen[:, t - 1])
-        # (t + 1)^2 times the squared distance between mean embeddings, up to what does not depend on the candidate.
+
+    def best(n_chosen):
+        # n_chosen^2 times the squared distance between mean embeddings, up to what does not depend on the candidate.
         excess = 2 * repulsion + norms
         if attraction is not None:
-            excess -= 2 * (t + 1) * attraction
+            excess -= 2 * n_chosen * attraction
         # Ties within rounding go to the earlier candidate, so that the choice does not hang on the last bit.
-        best = excess.min(axis=1, keepdims=True)
-        chosen[:, t] = np.argmax(excess <= best + 1e-12 * np.abs(best), axis=1)
+        least = excess.min(axis=1, keepdims=True)
+        return np.argmax(excess <= least + 1e-12 * np.abs(least), axis=1)
+
+    # The first of the pool is a random one; of a weighted pool it may be one of no weight, and the first is chosen too.
+    for t in range(n_draws):
+        if t or pool.weights is not None:
+            chosen[:, t] = best(t + 1)
+        repulsion += values_to(chosen[:, t])
+    for _ in range(max_sweeps):
+        before = chosen.copy()
+        for t in range(n_draws):
+            repulsion -= values_to(chosen[:, t])
+            chosen[:, t] = best(n_draws)
+            repulsion += values_to(chosen[:, t])
+        if (chosen == before).all():
+            break
     return candidates[row[:, None], chosen]
 
 

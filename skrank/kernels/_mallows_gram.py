@@ -33,7 +33,7 @@ def mallows_gram(ranks, other_ranks, nu):
     """Marginalised Mallows kernel of densified rankings without missing items; other_ranks None means the same."""
     n_items = ranks.shape[1]
     choose_two, log_g = _choose_two(n_items), _log_g(n_items, nu)
-    return _sum_terms(ranks, other_ranks, -nu / 2, -nu / 2 * choose_two - log_g, nu / 2 * choose_two + log_g, np.exp)
+    return sum_terms(ranks, other_ranks, -nu / 2, -nu / 2 * choose_two - log_g, nu / 2 * choose_two + log_g, np.exp)
 
 
 def mallows_gram_and_gradient(ranks, nu):
@@ -43,7 +43,7 @@ def mallows_gram_and_gradient(ranks, nu):
     # d log [m]_q! / d nu is minus the mean distance of m items from a Mallows center.
     half_pairs, slope_of_log_g = nu / 2 * _choose_two(n_items), -nu * mean_distance(n_items, nu)
     cell_terms, bucket_terms = -half_pairs - slope_of_log_g, half_pairs + slope_of_log_g
-    return gram, _sum_terms(ranks, None, -nu / 2, cell_terms, bucket_terms, factor=gram)
+    return gram, sum_terms(ranks, None, -nu / 2, cell_terms, bucket_terms, factor=gram)
 
 
 def mallows_diagonal(ranks, nu):
@@ -61,7 +61,7 @@ def _choose_two(n_items):
 
 
 # ---------------------------------------------------------------- sums over pairs and cells
-def _sum_terms(ranks, other_ranks, slope, cell_terms, bucket_terms, transform=None, factor=None):
+def sum_terms(ranks, other_ranks, slope, cell_terms, bucket_terms, transform=None, factor=None):
     """``slope (C(n, 2) - <S, S'>) + sum_ab cell_terms[m_ab] + sum_a bucket_terms[|A_a|] + sum_b bucket_terms[|B_b|]``.
 
     The tables' first two entries, for no and one item, are 0. If given, `transform` (a ufunc) is applied to

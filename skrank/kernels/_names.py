@@ -4,6 +4,7 @@ from skrank.kernels._base import RankingKernel
 from skrank.kernels._diffusion import DiffusionKernel
 from skrank.kernels._kendall import KendallKernel
 from skrank.kernels._mallows import MallowsKernel
+from skrank.kernels._polynomial import PolynomialKendallKernel
 from skrank.kernels._positions import HammingKernel, SpearmanKernel
 from skrank.kernels._semimetric import SemimetricKernel
 
@@ -11,6 +12,7 @@ SEMIMETRICS = ("kemeny", "spearman_footrule", "spearman", "hamming", "lp")
 CLASSES = {
     "kendall": KendallKernel,
     "mallows": MallowsKernel,
+    "polynomial": PolynomialKendallKernel,
     "hamming": HammingKernel,
     "spearman": SpearmanKernel,
     "diffusion": DiffusionKernel,

@@ -4,6 +4,7 @@ from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -18,9 +19,10 @@ from skrank.kernels._composition import as_ranking_kernel
 from skrank.kernels._gram import kernel_matrix, prepare
 from skrank.kernels._marginalized import MarginalizedKernel
 from skrank.kernels._median_heuristic import nu_from_median
-from skrank.kernels._methods import check_exact, choose_method
+from skrank.kernels._methods import PILOT_PAIRS, better_pairing, check_exact, distinct_pairs, has_closed_form
 from skrank.kernels._names import KERNEL_NAMES, named_kernel
 from skrank.kernels._sampling import METHODS
+from skrank.kernels._variance import entry_variances
 
 
 class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -34,20 +36,21 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
     ----------
     kernel : str or kernel object, default="mallows"
         A kernel on full rankings, averaged over the full rankings consistent with each partial one: "kendall",
-        "mallows", "hamming", "spearman", "semimetric_kemeny", "semimetric_spearman_footrule", "semimetric_spearman",
-        "semimetric_hamming", "semimetric_lp", "diffusion", or an object from `skrank.kernels`,
-        sums, products and powers included. Mallows is universal (it can tell any two distributions of rankings apart);
-        Kendall is linear, parameter-free and the fastest; "semimetric_kemeny" does not average, but sees which pairs a
-        ranking leaves open: for ratings, where ties are answers.
+        "mallows", "polynomial", "hamming", "spearman", "semimetric_kemeny", "semimetric_spearman_footrule",
+        "semimetric_spearman", "semimetric_hamming", "semimetric_lp", "diffusion", or an object from `skrank.kernels`,
+        sums, products and powers included. Mallows is universal on full rankings: it tells any two distributions of
+        them apart, of partial rankings those that mean different distributions of full ones. Kendall is linear,
+        parameter-free and the fastest. "semimetric_kemeny" does not average, but sees which pairs a ranking leaves
+        open: for ratings, where ties are answers.
     nu : float or "median", default="median"
         Inverse scale of the kernels that have one, when `kernel` is a name: "mallows" and "semimetric_*". The heuristic
         is the inverse of the median distance over all pairs of training rankings. A kernel object keeps its own, so a
         grid runs over ``kernel__nu`` there. Other kernels ignore it.
-    method : {"auto", "exact", "antithetic", "monte_carlo", "herding"}, default="auto"
+    method : {"auto", "exact", "antithetic", "monte_carlo", "herding", "joint_herding"}, default="auto"
         How the average is taken. "auto" is the exact closed form where there is one for the training rankings
-        (Mallows: no missing items; Kendall, Hamming, Spearman, Kemeny: always; the others: full rankings), else
-        "antithetic" for functions of the Kendall distance and "monte_carlo" for other kernels. See
-        :class:`MarginalizedKernel` for the sampled ones.
+        (Mallows, polynomial: no missing items; Kendall, Hamming, Spearman, Kemeny: always; the others: full rankings),
+        else "antithetic" or "monte_carlo", whichever has the lower variance on them: both are estimated from draws for
+        some pairs of the training rankings. See :class:`MarginalizedKernel` for the sampled ones, also "joint_herding".
     n_draws : int, default=20
         Samples of each ranking in the sampled methods. The error of an entry falls, and its time grows, with it.
     prior : distribution, default=None
@@ -76,6 +79,10 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
         The method in use: what "auto" chose.
     nu_ : float or None
         Inverse scale in use; None for a kernel that has none.
+    standard_error_ : float
+        Root mean square standard error of a sampled kernel value of two distinct training rankings, before `normalize`
+        and `output`; it falls as one over the root of `n_draws`. 0 with closed forms; NaN where it cannot be told: with
+        less than two draws, or two antithetic pairs, and with herding.
     n_features_in_ : int
         Number of items.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -104,8 +111,8 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
     ``scipy.cluster.hierarchy.linkage`` takes a square matrix for observations, without an error: give it
     ``scipy.spatial.distance.squareform(distances, checks=False)``, or use AgglomerativeClustering.
 
-    Sampled estimates are unbiased for two distinct rankings and biased upwards for equal ones (see
-    :class:`MarginalizedKernel`); matrices of both are positive semi-definite. Repeated rankings are computed once.
+    Sampled estimates ("antithetic", "monte_carlo") are unbiased for two distinct rankings and biased for equal ones
+    (see :class:`MarginalizedKernel`); their matrices are positive semi-definite. Repeated rankings are computed once.
 
     References
     ----------
@@ -240,29 +247,46 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
         full = as_ranking_kernel(kernel)
         full._check_parameters()
         full._check_items(ranks.shape[1])
-        self.method_ = choose_method(full, ranks, self.method, self.prior)
+        exact = self._is_exact(full, ranks)
         if self._needs_median():
-            kernel.set_params(nu=self._median_nu(kernel, ranks, _tracking(task, "median distance")))
+            kernel.set_params(nu=self._median_nu(kernel, ranks, exact, _tracking(task, "median distance")))
         elif isinstance(self.kernel, str) and "nu" in kernel.get_params():
             kernel.set_params(nu=float(self.nu))
         self.kernel_ = kernel
+        self.method_ = "exact" if exact else self.method
+        if self.method_ == "auto":
+            self.method_ = better_pairing(full, ranks, self.n_draws, self._seed, self.prior)
         self.nu_ = getattr(kernel, "nu", None)
-        self._marginalized = full if self.method_ == "exact" else self._sampled(kernel)
+        self._marginalized = full if exact else self._sampled(kernel, self.method_)
         self._training = prepare(self._marginalized, ranks)
         self._n_features_out = len(ranks)
 
-    def _sampled(self, kernel):
-        return MarginalizedKernel(
-            kernel, method=self.method_, n_draws=self.n_draws, prior=self.prior, random_state=self._seed
+    def _is_exact(self, kernel, ranks):
+        """Whether closed forms are used."""
+        if self.method == "exact":
+            if self.prior is not None:
+                raise ValueError("method='exact' has no closed form under a prior. Use method='antithetic' or 'auto'.")
+            check_exact(kernel, ranks, "X")
+            return True
+        return self.method == "auto" and self.prior is None and has_closed_form(kernel, ranks)
+
+    def _sampled(self, kernel, method):
+        sampled = MarginalizedKernel(
+            kernel, method=method, n_draws=self.n_draws, prior=self.prior, random_state=self._seed
         )
+        sampled._check_items(self.n_features_in_)
+        return sampled
 
     def _needs_median(self):
         return self.nu == "median" and isinstance(self.kernel, str) and "nu" in named_kernel(self.kernel).get_params()
 
-    def _median_nu(self, kernel, ranks, track):
+    def _median_nu(self, kernel, ranks, exact, track):
         # Kendall's expected distance has a closed form on all rankings.
-        closed = self.method_ == "exact" or kernel._metric == "kendall"
-        draw = None if closed else self._sampled(kernel)._prepare
+        if exact or kernel._metric == "kendall":
+            draw = None
+        else:
+            method = "monte_carlo" if self.method == "monte_carlo" else "antithetic"
+            draw = self._sampled(kernel, method)._prepare
         return nu_from_median(ranks, kernel._metric, kernel._metric_params, draw=draw, n_jobs=self.n_jobs, track=track)
 
     def _matrix(self, rankings, other, track=None):
@@ -276,6 +300,25 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
             n_jobs=self.n_jobs,
             track=track,
         )
+
+    @property
+    def standard_error_(self) -> float:
+        """Root mean square standard error of a kernel value of two distinct training rankings.
+
+        Before `normalize` and `output`; estimated from the samples of at most 320 pairs. 0 with closed forms; NaN with
+        less than two draws, or two antithetic pairs, and with herding.
+        """
+        check_is_fitted(self)
+        if self.method_ == "exact":
+            return 0.0
+        if self.method_.endswith("herding"):
+            return np.nan
+        samples = self._training.content
+        first, second = distinct_pairs(len(samples), PILOT_PAIRS, np.random.default_rng(self._seed))
+        distinct = (samples.positions[first] != samples.positions[second]).any(axis=(1, 2))
+        pairs = samples[first[distinct]], samples[second[distinct]]
+        variances = entry_variances(as_ranking_kernel(self.kernel_), *pairs, self.method_ == "antithetic")
+        return float(np.sqrt(max(variances.mean(), 0.0))) if len(variances) else np.nan
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

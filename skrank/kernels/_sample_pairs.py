@@ -14,13 +14,14 @@ from sklearn.utils import gen_batches
 
 from skrank._pair_words import WORD_BITS, full_words
 from skrank._rankings import row_blocks
+from skrank.metrics._distances import ranking_distances
 
 # Rankings of a task for a worker.
 TASK_ROWS = 64
 # Sample pairs of a tile of words: their 64-bit words, 256 KiB, stay in a core's second-level cache.
 TILE_PAIRS = 1 << 15
-# Samples on each side of a tile of another kernel.
-TILE_SAMPLES = 720
+# Samples on each side of a tile of another kernel, and of a call for a few values.
+TILE_SAMPLES, CALL_SAMPLES = 720, 128
 
 
 # ---------------------------------------------------------------- kernel values
@@ -233,12 +234,27 @@ def own_pair_values(kernel, positions, other):
     n_items = positions.shape[-1]
     tables = distance_tables(kernel, n_items)
     if tables is None:
-        return np.stack([kernel._between(*rows) for rows in zip(positions, other, strict=True)])
+        return _evaluated_pair_values(kernel, positions, other)
     words, other_words = full_words(positions), full_words(other)
     values = np.empty((len(positions), positions.shape[1], other.shape[1]))
     for rows in row_blocks(len(values), 16 * values[0].size * len(words), max_rows=256):
         distances = n_differences(words[:, rows, :, None], other_words[:, rows, None])
         np.take(tables[0], distances, out=values[rows], mode="clip")
+    return values
+
+
+def _evaluated_pair_values(kernel, positions, other):
+    if kernel._metric is not None:
+        options = {"metric": kernel._metric, **kernel._metric_params}
+        values = np.stack([ranking_distances(*rows, **options) for rows in zip(positions, other, strict=True)])
+        return np.asarray(kernel._of_distance(values, positions.shape[-1]), float)
+    # A call takes longer than what a few rankings more cost.
+    (n_rankings, n_left, n_items), n_right = positions.shape, other.shape[1]
+    values = np.empty((n_rankings, n_left, n_right))
+    for rows in gen_batches(n_rankings, max(CALL_SAMPLES // max(n_left, n_right), 1)):
+        both = kernel._between(positions[rows].reshape(-1, n_items), other[rows].reshape(-1, n_items))
+        size = rows.stop - rows.start
+        values[rows] = both.reshape(size, n_left, size, n_right)[np.arange(size), :, np.arange(size)]
     return values
 
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from skrank._mallows import mallows_positions, mirror, settle, uniform_positions
 from skrank._random import hash_rows, random_words, uniform
-from skrank._rankings import MISSING, bucket_places, check_rankings, rank_dtype, row_blocks
+from skrank._rankings import MISSING, bucket_places, check_rankings, rank_dtype, row_blocks, to_rank_matrix
 
-METHODS = ("monte_carlo", "antithetic", "herding")
+METHODS = ("monte_carlo", "antithetic", "herding", "joint_herding")
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ def sample_consistent(ranks, n_draws, seed, *, method="antithetic", prior=None):
     ranks : ndarray of shape (n_rankings, n_items)
         Densified rankings.
     n_draws : int
-        Number of samples for each. The first ones of a longer run are those of a shorter one.
+        Number of samples for each. The first ones of a longer run are those of a shorter one, except for what a prior
+        draws itself (see `check_prior`).
     seed : int
     method : {"monte_carlo", "antithetic"}, default="antithetic"
         Independent samples, or samples number 2 i and 2 i + 1 each other's antithetic.
@@ -60,23 +61,21 @@ def sample_consistent(ranks, n_draws, seed, *, method="antithetic", prior=None):
     -------
     Samples
     """
+    if prior is not None:
+        return _sample_prior(ranks, n_draws, seed, method, prior)
     n_rankings, n_items = ranks.shape
     positions = np.empty((n_rankings, n_draws, n_items), rank_dtype(n_items))
-    weights = None
+    for rows, exhaustive in _blocks(ranks, n_draws):
+        positions[rows] = _uniform_samples(ranks[rows], n_draws, seed, method, exhaustive)
+    return Samples(positions)
+
+
+def _blocks(ranks, n_draws):
+    """Rows in blocks, and whether all their items are ranked, which makes sampling easier."""
     gaps = (ranks == MISSING).any(axis=1)
-    model = None if prior is None else _mallows_parameters(prior)
-    if prior is not None and (gaps.any() or model is None):
-        weights = np.full((n_rankings, n_draws), 1 / n_draws)
     for exhaustive, which in ((True, np.flatnonzero(~gaps)), (False, np.flatnonzero(gaps))):
-        for block in row_blocks(len(which), 64 * n_draws * n_items, max_rows=1 << 14):
-            rows = which[block]
-            if exhaustive and model is not None:
-                positions[rows] = _prior_samples(ranks[rows], n_draws, seed, method, *model)
-                continue
-            positions[rows] = _uniform_samples(ranks[rows], n_draws, seed, method, exhaustive)
-            if weights is not None:
-                weights[rows] = _importance_weights(positions[rows], prior, rows)
-    return Samples(positions, weights)
+        for block in row_blocks(len(which), 64 * n_draws * ranks.shape[1], max_rows=1 << 14):
+            yield which[block], exhaustive
 
 
 # ---------------------------------------------------------------- uniform samples
@@ -118,8 +117,9 @@ def check_prior(prior, n_items):
     """Raise unless `prior` is a distribution over full rankings of n_items items.
 
     A Mallows distribution has `center` (a full ranking) and `phi`: its conditional on a ranking without missing items
-    is an independent Mallows model in each bucket, and is sampled directly. Anything else with ``logpmf(X)``, and
-    missing items, take uniform samples with self-normalised importance weights.
+    is an independent Mallows model in each bucket, and is sampled directly. Where items are missing its
+    ``rvs(size, random_state, given=...)`` draws from the conditional. Anything else has ``logpmf(X)`` alone, and takes
+    uniform samples with self-normalised importance weights.
     """
     if not callable(getattr(prior, "logpmf", None)):
         raise TypeError(
@@ -128,6 +128,45 @@ def check_prior(prior, n_items):
     model = _mallows_parameters(prior)
     if model is not None and len(model[0]) != n_items:
         raise ValueError(f"prior is a distribution over {len(model[0])} items, but X ranks {n_items}.")
+
+
+def _sample_prior(ranks, n_draws, seed, method, prior):
+    n_rankings, n_items = ranks.shape
+    positions = np.empty((n_rankings, n_draws, n_items), rank_dtype(n_items))
+    weights = np.full((n_rankings, n_draws), 1 / n_draws)
+    model = _mallows_parameters(prior)
+    weighted = False
+    for rows, exhaustive in _blocks(ranks, n_draws):
+        if model is not None:
+            if exhaustive:
+                positions[rows] = _prior_samples(ranks[rows], n_draws, seed, method, *model)
+                continue
+            drawn = _conditional_draws(ranks[rows], n_draws, seed, prior)
+            for row, draws in drawn.items():
+                positions[rows[row]] = draws
+            rows = np.delete(rows, list(drawn))
+            if len(rows) == 0:
+                continue
+        weighted = True
+        positions[rows] = _uniform_samples(ranks[rows], n_draws, seed, method, exhaustive)
+        weights[rows] = _importance_weights(positions[rows], prior, rows)
+    return Samples(positions, weights if weighted else None)
+
+
+def _conditional_draws(ranks, n_draws, seed, prior):
+    """Independent draws from the conditional of a prior where items are missing: {number of a row: positions}.
+
+    The prior draws exactly, for all rows for which it can: its sums grow exponentially in the number of missing items.
+    """
+    drawn: dict[int, np.ndarray] = {}
+    if not callable(getattr(prior, "rvs", None)):
+        return drawn
+    for row, (key, ranking) in enumerate(zip(hash_rows(ranks, seed), to_rank_matrix(ranks), strict=True)):
+        try:
+            drawn[row] = prior.rvs(n_draws, np.random.default_rng(int(key)), given=ranking[None])[:, 0]
+        except ValueError:  # out of reach
+            continue
+    return drawn
 
 
 def _mallows_parameters(prior):

@@ -8,6 +8,7 @@ from skrank._mallows import mirror, settle, uniform_positions
 from skrank._random import hash_rows, random_words
 from skrank._rankings import densify, pair_signs
 from skrank.kernels._sampling import check_prior, sample_consistent
+from skrank.stats import mallows
 
 nan = np.nan
 # Each goodness-of-fit test below fails with this probability if the law is right (over seeds; the seeds are fixed).
@@ -113,7 +114,7 @@ def test_a_mallows_prior_is_conditioned_exactly_without_gaps(row, phi, method, c
 def test_importance_weights_are_the_ratio_of_prior_and_uniform(method, consistent_rankings):
     prior = Mallows([3, 1, 5, 0, 2, 4], 0.6)
     ranks = ranks_of(ROWS)
-    samples = sample_consistent(ranks, 400, 2, method=method, prior=prior)
+    samples = sample_consistent(ranks, 400, 2, method=method, prior=prior)  # which has no draws of its own
     np.testing.assert_allclose(samples.weights[: len(EXHAUSTIVE)], 1 / 400)
     for number in range(len(EXHAUSTIVE), len(ROWS)):
         ratio = np.exp(prior.logpmf(samples.positions[number]))
@@ -126,6 +127,30 @@ def test_importance_weights_are_the_ratio_of_prior_and_uniform(method, consisten
         estimate = weights @ (general.positions[number] == support[0]).all(axis=1)
         truth = law[0] / law.sum()
         assert abs(estimate - truth) < 5 * np.sqrt(truth * law.max() / law.mean() / 20_000)
+
+
+@pytest.mark.parametrize("method", ["monte_carlo", "antithetic"])
+@pytest.mark.parametrize("row", GAPS[:3])
+def test_a_mallows_distribution_is_conditioned_exactly_with_gaps(row, method, consistent_rankings):
+    prior = mallows([3, 1, 5, 0, 2, 4], 0.5)
+    samples = sample_consistent(ranks_of([row]), 5000, 2, method=method, prior=prior)
+    assert samples.weights is None
+    support = consistent_rankings(row)
+    law = prior.pmf(support)
+    observed, expected = counts(samples.positions[0], support), law / law.sum() * 5000
+    common = expected >= 5
+    observed, expected = (np.r_[values[common], values[~common].sum()] for values in (observed, expected))
+    kept = expected > 0
+    assert chisquare(observed[kept], expected[kept]).pvalue > ERROR_RATE
+
+
+def test_what_is_out_of_reach_of_exact_draws_is_weighted():
+    prior = mallows(np.arange(40), 0.8)
+    row = np.full(40, np.nan)
+    row[[3, 20]] = 0, 1
+    samples = sample_consistent(ranks_of([row, np.arange(40)]), 6, 0, prior=prior)
+    assert np.ptp(samples.weights[0]) > 0
+    np.testing.assert_allclose(samples.weights.sum(axis=1), 1)
 
 
 def test_a_prior_of_another_kind_or_size_is_refused():
