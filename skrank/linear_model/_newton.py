@@ -103,8 +103,6 @@ def find_mode(likelihood, start, centered, max_iter, tol):
     -------
     parameters : ndarray of shape (n_parameters,)
         Centered.
-    information : csr_array of shape (n_parameters, n_parameters)
-        Second derivatives there.
     info : dict
         `loss`, `n_iter`, `converged`.
     """
@@ -128,8 +126,7 @@ def find_mode(likelihood, start, centered, max_iter, tol):
         parameters, n_iter = closer, n_iter + 1
         converged = _is_converged(loss, parameters, tol)
     value = loss.value_and_gradient(parameters)[0]
-    matrix = loss.information(parameters).tocsr() / scale
-    return parameters, matrix, {"loss": float(value / scale), "n_iter": int(n_iter), "converged": converged}
+    return parameters, {"loss": float(value / scale), "n_iter": int(n_iter), "converged": converged}
 
 
 def _standard_errors(loss, parameters):
@@ -149,7 +146,7 @@ def _newton_step(loss, parameters, centered):
     gradient = loss.value_and_gradient(parameters)[1]
     step = loss.information(parameters).solve(gradient)
     closer = centered(parameters - step)
-    return closer if _rms(loss.value_and_gradient(closer)[1] * error) < 0.5 * _rms(gradient * error) else None
+    return closer if _rms(loss.value_and_gradient(closer)[1] * error) < 0.9 * _rms(gradient * error) else None
 
 
 def _is_rounding(loss, parameters):

@@ -269,9 +269,10 @@ class ScoresMixin:
         def centered(parameters):
             return np.concatenate([center(parameters[:n_items], component), parameters[n_items:]])
 
-        self._parameters, self.information_, info = find_mode(
+        self._parameters, info = find_mode(
             self._likelihood, self._likelihood.start(), centered, self.max_iter, self.tol
         )
+        self.information_ = self._likelihood.information(self._parameters).tocsr()
         self._likelihood = replace(self._likelihood)  # without what it keeps of its last parameters
         self.scores_ = self._anchored_scores(self._parameters[:n_items])
         self.n_iter_ = info["n_iter"]

@@ -11,7 +11,8 @@ from skrank.linear_model._pair_likelihood import PairLikelihood
 
 def fit_scores(graph, alpha, max_iter, tol):
     likelihood, component = PairLikelihood(graph, alpha), graph.components()[1]
-    return find_mode(likelihood, likelihood.start(), lambda scores: center(scores, component), max_iter, tol)
+    scores, info = find_mode(likelihood, likelihood.start(), lambda x: center(x, component), max_iter, tol)
+    return scores, likelihood.information(scores).tocsr(), info
 
 
 def exact_standard_errors(information, alpha, component):
