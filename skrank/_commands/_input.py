@@ -1,31 +1,51 @@
-"""Files of rankings for the commands: PrefLib, SUSHI orders, or a CSV of ranks, of scores or of orderings."""
+"""Files of rankings for the commands: PrefLib, SUSHI orders, or a table of ranks, of scores or of orderings."""
 
 import os
+import re
 import sys
 from typing import NamedTuple
 
 import numpy as np
 
-from skrank._commands import _csv
-from skrank._rankings import check_rankings, n_ranked, settle_unranked, to_rank_matrix
+from skrank._rankings import to_rank_matrix
 from skrank.datasets import load_apa
 from skrank.datasets._preflib import parse_preflib
 from skrank.datasets._preflib_header import kind_of_path
 from skrank.datasets._sushi import parse_sushi_order
-from skrank.datasets._text_files import parse_error, read_bytes, text_bytes
-from skrank.preprocessing import ranks_from_scores
-from skrank.preprocessing._labels import GAP, distinct_labels, encode
-from skrank.preprocessing._orderings import ranks_of_codes
+from skrank.datasets._tables._header import Table
+from skrank.datasets._tables._read import TableOptions, read_table
+from skrank.datasets._text_files import parse_error, text_bytes
 
 FILES = (
-    "a PrefLib file (.soc, .soi, .toc, .toi, .cat), a SUSHI .order file, or a CSV with a header. Any of them may be "
-    "gzipped; - is standard input."
+    "a PrefLib file (.soc, .soi, .toc, .toi, .cat), a SUSHI .order file, a CSV with a header or a workbook (.xlsx, "
+    ".ods). Any of them may be gzipped; - is standard input."
 )
 STANDARD_INPUT = "standard input"
 
 
 class Rankings(NamedTuple):
-    """What was read: a rank matrix, the rankings' weights, the items' names, labels if asked for, and a title."""
+    """What was read.
+
+    Attributes
+    ----------
+    ranks : ndarray of shape (n_rows, n_items)
+        Rank matrix.
+    weights : ndarray of shape (n_rows,)
+    item_names : list of str
+    labels : ndarray of shape (n_rows,) or None
+        The column that was asked for.
+    title : str
+    unranked : str or None
+    are_counts : bool
+        Whether weights say how often a row was seen (--count); otherwise they are survey weights (--weight): a row is
+        one person, who counts more or less.
+    description : str
+        What each column of a table was taken for; empty for other files.
+    table : Table or None
+        The whole table that the rankings are from.
+    columns : tuple of int
+        Its columns that are items.
+    """
 
     ranks: np.ndarray
     weights: np.ndarray
@@ -33,6 +53,10 @@ class Rankings(NamedTuple):
     labels: np.ndarray | None
     title: str
     unranked: str | None
+    are_counts: bool = True
+    description: str = ""
+    table: Table | None = None
+    columns: tuple = ()
 
 
 def add_file_argument(parser):
@@ -50,155 +74,164 @@ def add_arguments(parser, *, label=False):
         "nothing is known of them (missing). The two are different data, so nothing is assumed",
     )
     kind = group.add_mutually_exclusive_group()
-    kind.add_argument(
-        "--ranks",
-        dest="kind",
-        action="store_const",
-        const="ranks",
-        help="a CSV of ranks, one column for each item, lower is preferred, empty cells where nothing is ranked (this "
-        "is what a CSV is taken for unless its header looks otherwise)",
-    )
-    kind.add_argument(
-        "--orderings",
-        dest="kind",
-        action="store_const",
-        const="orderings",
-        help="a CSV whose rows list items, best first; its header is skipped",
-    )
-    kind.add_argument(
-        "--scores",
-        dest="kind",
-        action="store_const",
-        const="scores",
-        help="a CSV of scores or ratings, one column for each item, higher is preferred",
-    )
-    group.add_argument("--no-header", action="store_true", help="the CSV of orderings starts with an ordering")
-    if label:
-        group.add_argument("--label", metavar="COLUMN", help="the column of a CSV that holds classes to predict")
-    group.add_argument("--weight", metavar="COLUMN", help="the column of a CSV that says how often a row was seen")
+    for name, text in KINDS.items():
+        kind.add_argument(f"--{name}", dest="kind", action="store_const", const=name, help=text)
+    names = "names, ranges (Q5_1:Q5_8) or wildcards ('Q5_*'); after the file"
     group.add_argument(
-        "--ignore", metavar="COLUMN", nargs="+", default=[], help="columns of a CSV that are no items (after the file)"
+        "--items",
+        metavar="COLUMN",
+        nargs="+",
+        action="extend",
+        default=[],
+        help=f"the columns that are items, or hold them: {names}",
     )
+    group.add_argument(
+        "--ignore", metavar="COLUMN", nargs="+", action="extend", default=[], help=f"columns that are no items: {names}"
+    )
+    group.add_argument("--count", metavar="COLUMN", help="the column that says how often a row was seen")
+    group.add_argument(
+        "--weight",
+        metavar="COLUMN",
+        help="the column of survey weights: each row is one person, who counts more or less than another",
+    )
+    if label:
+        group.add_argument("--label", metavar="COLUMN", help="the column that holds classes to predict")
+    group.add_argument(
+        "--missing-code",
+        metavar="CODE",
+        nargs="+",
+        action="extend",
+        default=[],
+        type=str,
+        help="cells that mean that nothing was said, such as -99 (write --missing-code=-99); empty cells, NA and the "
+        "like are known",
+    )
+    header = group.add_mutually_exclusive_group()
+    header.add_argument(
+        "--no-header",
+        dest="header",
+        action="store_const",
+        const=False,
+        help="the table of orderings starts with an ordering",
+    )
+    header.add_argument(
+        "--header",
+        dest="header",
+        action="store_const",
+        const=True,
+        help="its first line is a header, whatever it looks like",
+    )
+    group.add_argument("--encoding", metavar="NAME", help="of a text file (default: UTF-8, or Windows-1252 if not)")
+    group.add_argument("--sheet", metavar="NAME", help="of a workbook (default: the first that holds something)")
 
 
-def read_rankings(path, arguments, default_unranked="missing"):
-    """The rankings of a file, or of the APA ballots if it is None, as the arguments say."""
+KINDS = {
+    "ranks": "a table of ranks, one column for each item, lower is preferred",
+    "orderings": "a table of orderings: in each row items, best first, or one cell with a list of them",
+    "scores": "a table of scores or ratings, one column for each item, higher is preferred",
+}
+
+
+def read_rankings(path, arguments, default_unranked="missing", by=None):
+    """The rankings of a file, or of the APA ballots if it is None, as the arguments say; `by` is a column to return."""
     if path is None:
-        _refuse_csv_options(arguments, None)
+        _refuse_table_options(arguments, None)
         unranked = arguments.unranked or default_unranked
         dataset = load_apa(unranked=unranked)
         title = "American Psychological Association, ballots of 1980"
         return Rankings(dataset.data, dataset.sample_weight, list(dataset.item_names), None, title, unranked)
-    content, path = read_file(path)
-    _refuse_info(content, path)
+    content, path = read_raw(path)
     sushi = path.removesuffix(".gz").endswith(".order")
     if not sushi and kind_of_path(path) is None and not content.lstrip().startswith(b"# "):
-        return _read_csv(content, path, arguments)
-    _refuse_csv_options(arguments, path)
+        return _read_table(content, path, arguments, by or getattr(arguments, "label", None))
+    _refuse_table_options(arguments, path)
     parse = parse_sushi_order if sushi else parse_preflib
-    dataset = parse(content, path, arguments.unranked)
+    dataset = parse(text_bytes(content, path), path, arguments.unranked)
     title = dataset.get("metadata", {}).get("title") or os.path.basename(path)
     return Rankings(dataset.data, dataset.sample_weight, list(dataset.item_names), None, title, arguments.unranked)
 
 
-def read_file(path):
-    """A file's content, read once and decompressed, and the name to give it in errors."""
+def read_raw(path):
+    """A file's bytes, read once, and the name to give it in errors."""
     if path == "-":
-        return text_bytes(sys.stdin.buffer.read(), STANDARD_INPUT), STANDARD_INPUT
-    return read_bytes(path), path
+        return sys.stdin.buffer.read(), STANDARD_INPUT
+    with open(path, "rb") as file:
+        return file.read(), path
 
 
-def _refuse_csv_options(arguments, path):
+def read_file(path):
+    """The content of a text file, read once and decompressed, and the name to give it in errors."""
+    content, path = read_raw(path)
+    return text_bytes(content, path), path
+
+
+def _refuse_table_options(arguments, path):
     given = {
         "--label": getattr(arguments, "label", None),
+        "--by": getattr(arguments, "by", None),
+        "--items": arguments.items,
         "--weight": arguments.weight,
+        "--count": arguments.count,
         "--ignore": arguments.ignore,
-        "--no-header": arguments.no_header,
+        "--missing-code": arguments.missing_code,
+        "--no-header": arguments.header is not None,
+        "--encoding": arguments.encoding,
+        "--sheet": arguments.sheet,
         f"--{arguments.kind}": arguments.kind,
     }
     options = [option for option, value in given.items() if value]
     if options:
         hint = ""
-        if path is None and arguments.ignore:
-            hint = " The file goes before --ignore, which takes every name after it."
-        raise ValueError(f"{options[0]} needs a CSV file.{hint}")
+        if path is None and (arguments.ignore or arguments.items or arguments.missing_code):
+            hint = f" The file goes before {options[0]}, which takes every name after it."
+        raise ValueError(f"{options[0]} needs a CSV file or a workbook.{hint}")
 
 
-def _refuse_info(content, path):
+def _read_table(content, path, arguments, label):
+    _refuse_other_files(content, path)
+    options = TableOptions(
+        kind=arguments.kind,
+        items=tuple(arguments.items),
+        ignore=tuple(arguments.ignore),
+        unranked=arguments.unranked,
+        weight=arguments.weight,
+        count=arguments.count,
+        labels=() if label is None else (label,),
+        missing_codes=tuple(arguments.missing_code),
+        header=arguments.header,
+        encoding=arguments.encoding,
+        sheet=arguments.sheet,
+    )
+    found = read_table(content, path, options)
+    return Rankings(
+        to_rank_matrix(found.ranks),
+        found.weights,
+        found.item_names,
+        None if label is None else _labels(found.table, label),
+        os.path.basename(path),
+        arguments.unranked,
+        arguments.weight is None,
+        found.description,
+        found.table,
+        tuple(found.columns),
+    )
+
+
+def _labels(table, name):
+    cells = table.cells[:, table.column(name)]
+    empty = cells == ""
+    if empty.any():
+        raise table.error(int(empty.argmax()), "the label is empty.")
+    return cells.astype(str)
+
+
+def _refuse_other_files(content, path):
     if content.startswith(b"Name:") and b"\nfile_name," in content:
         raise parse_error(
             path, 1, "this describes a PrefLib data set: its rankings are in the files listed in it (.soc, .soi, ...)."
         )
-
-
-# ---------------------------------------------------------------- CSV
-def _read_csv(content, path, arguments):
-    orderings = arguments.kind == "orderings"
-    if arguments.no_header and not orderings:
-        raise ValueError("--no-header goes with --orderings: a CSV of ranks or scores needs the items' names.")
-    if orderings:
-        table = _csv.table_of_orderings(content, path, not arguments.no_header)
-    else:
-        table = _csv.table_with_header(content, path)
-    label = getattr(arguments, "label", None)
-    special = {table.column(name) for name in (label, arguments.weight, *arguments.ignore) if name is not None}
-    items = [column for column in range(len(table.names)) if column not in special]
-    if not items:
-        raise table.error(None, "no column is left for items.")
-    ranks, names = (_orderings if orderings else _ranks)(table, items, arguments)
-    ranks = settle_unranked(
-        ranks,
-        arguments.unranked,
-        lambda row, item: f"{path}, line {table.lines[row]}: no rank for {names[item]!r}",
-    )
-    return Rankings(
-        to_rank_matrix(ranks),
-        _csv.weights(table, arguments.weight) if arguments.weight else np.ones(len(ranks)),
-        names,
-        _csv.labels(table, label) if label else None,
-        os.path.basename(path),
-        arguments.unranked,
-    )
-
-
-def _ranks(table, items, arguments):
-    """Densified rankings of a CSV with a column for each item, and the items' names."""
-    names = [table.names[column] for column in items]
-    for column, name in zip(items, names, strict=True):
-        if not name:
-            raise table.error(None, f"column {column + 1} has no name. If it is no item, pass --ignore ''.")
-    if all(map(_csv.is_number, names)):
-        raise table.error(
-            None,
-            "the first line holds numbers, but must be a header of item names. If rows list items, best first, pass "
-            "--orderings --no-header.",
-        )
-    if arguments.kind is None:
-        _csv.refuse_orderings(table, items)
-    hint = " A column that is no item is named by --label, --weight or --ignore."
-    values = _csv.numbers(table, items, gaps=True, hint=hint)
-    return check_rankings(ranks_from_scores(values) if arguments.kind == "scores" else values), names
-
-
-def _orderings(table, columns, arguments):
-    """Densified rankings of a CSV of orderings, and the items' names: all that any row lists, sorted."""
-    cells = np.array([[row[column] for column in columns] for row in table.rows], dtype=object)
-    items = distinct_labels(cells)
-    if not len(items):
-        raise table.error(0, "no items.")
-    if all(item.isascii() and item.isdecimal() for item in items):
-        digits = [item.lstrip("0") for item in items]
-        items = items[sorted(range(len(items)), key=lambda item: (len(digits[item]), digits[item]))]
-    codes = encode(cells, items)
-    gap = codes == GAP
-    inner = (gap[:, :-1] & ~gap[:, 1:]).any(axis=1)
-    if inner.any():
-        raise table.error(int(inner.argmax()), "an empty cell before an item: an ordering has no gaps.")
-    ranks = ranks_of_codes(codes, len(items))
-    twice = n_ranked(ranks) != (~gap).sum(axis=1)
-    if twice.any():
-        row = int(twice.argmax())
-        listed = codes[row][~gap[row]]
-        repeated = items[np.flatnonzero(np.bincount(listed) > 1)[0]]
-        raise table.error(row, f"{repeated!r} is listed twice.")
-    return ranks, items.tolist()
+    first = {cell.strip(b' "\r').lower() for cell in re.split(rb"[,;\t|]", content[:2000].split(b"\n")[0])}
+    if b"winner" in first:
+        raise parse_error(path, 1, "these are comparisons of two items a row. The subcommand compare reads them.")
+    if {b"anchor", b"near", b"far"} <= first:
+        raise parse_error(path, 1, "these are triplets. The subcommand triplets reads them.")

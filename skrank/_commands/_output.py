@@ -53,7 +53,11 @@ def notes(caught):
 
 def as_text(figures, write):
     """The text of the figures, with its notes."""
-    return "\n\n".join([write(figures), *(paragraph(f"Note: {with_flags(note)}") for note in figures["notes"])])
+    text = write(figures)
+    if figures.get("columns"):
+        title, underline, rest = text.split("\n", 2)
+        text = "\n".join([title, underline, paragraph(f"Columns: {figures['columns']}."), "", rest])
+    return "\n\n".join([text, *(paragraph(f"Note: {with_flags(note)}") for note in figures["notes"])])
 
 
 def as_json(figures):

@@ -30,7 +30,7 @@ Rankings are points in the space of a kernel. The tree of clusters joins the clo
 Ward does, so that the variance within clusters grows least. Each cluster is reclustered in random halves
 of the rankings: stability is the share (Jaccard) of it that stays together, 1 if it always does.
 
---json prints an object with: title, unranked, n_rankings, n_items, items, kernel, linkage, n_clustered (the
+--json prints an object with: title, columns, unranked, n_rankings, n_items, items, kernel, linkage, n_clustered (the
   rankings that were clustered), sampled (whether they are a random sample), left_out (share of the rankings
   that order no two items), silhouette (-1 to 1), clusters: by decreasing size, each with n_rankings,
     share, standard_error (of the share, if sampled), silhouette, stability (0 to 1), consensus (items, best
@@ -107,6 +107,7 @@ def run(arguments):
     )
     figures = {
         "title": rankings.title,
+        "columns": rankings.description,
         "unranked": rankings.unranked,
         "n_rankings": rankings.weights.sum(),
         "n_items": len(rankings.item_names),

@@ -25,7 +25,7 @@ A Mallows model is a central ranking and a dispersion phi: each pair of items th
 against the center makes it phi times as probable. A mixture has several, each with a share of the voters.
 For groups without a model, see the subcommand cluster.
 
---json prints an object with: title, n_rankings, n_distinct, items, unranked, n_items,
+--json prints an object with: title, columns, n_rankings, n_distinct, items, unranked, n_items,
   components: by decreasing weight, each with weight (its share), dispersion (phi), n_rankings (that it has),
     n_rankings_needed (for its center to be known with a risk of 5 %), consensus (items, best first) and
     order_certainty (for each two neighbours of the consensus, by how much the log-likelihood falls if they
@@ -86,6 +86,7 @@ def run(arguments):
     display = _display(mixture, rankings.ranks, rankings.weights, rankings.item_names)
     figures = {
         "title": rankings.title,
+        "columns": rankings.description,
         "unranked": rankings.unranked,
         "n_rankings": rankings.weights.sum(),
         "n_distinct": len(np.unique(rankings.ranks[rankings.weights > 0], axis=0)),

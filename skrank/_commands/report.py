@@ -35,7 +35,7 @@ examples:
   {prog} ratings.csv --scores --label sex --ignore id name
   {prog} votes.soi --unranked last --plot votes.png --json > votes.json
 
---json prints an object with: title, unranked, n_rankings, n_distinct, n_items, items,
+--json prints an object with: title, columns, unranked, n_rankings, n_distinct, n_items, items,
   rankings: full, with_ties, with_gaps, say_nothing (numbers of rankings), n_ranked (pairs of a number of items and how
     many rankings rank so many),
   consensus: agreement (share of all strict preferences that it agrees with), is_exact, and items, best first, each with
@@ -67,6 +67,7 @@ def run(arguments):
     distinct = rankings._replace(ranks=to_rank_matrix(table.ranks), weights=table.weights, labels=None)
     figures = {
         "title": rankings.title,
+        "columns": rankings.description,
         "unranked": rankings.unranked,
         "n_rankings": table.weights.sum(),
         "n_distinct": len(table.weights),

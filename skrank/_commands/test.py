@@ -25,7 +25,7 @@ not only an average: the statistic is the maximum mean discrepancy (MMD) of a ke
 share of random divisions of all rankings into two such sets with a statistic at least as large. Rankings
 must be independent: several of one person are not.
 
---json prints an object with: unranked, kernel, nu (its scale, null if it has none), statistic (squared MMD,
+--json prints an object with: columns, unranked, kernel, nu (its scale, null if it has none), statistic (squared MMD,
   unbiased: it may be negative), pvalue, n_permutations, null_quantiles (of the statistic by chance: 0.5, 0.95, 0.99),
   samples: two, each with title, n_rankings, n_tested, consensus (items, best first),
   items, by decreasing absolute z: each with item, places (in the two consensus rankings, from 1), net_wins (items
@@ -98,6 +98,7 @@ def run(arguments):
     consensus = [kemeny_consensus(one.rankings.ranks, sample_weight=one.rankings.weights).ranks for one in samples]
     names = first.item_names
     figures = {
+        "columns": first.description,
         "unranked": arguments.unranked,
         "kernel": arguments.kernel,
         "nu": getattr(result.kernel, "nu", None),

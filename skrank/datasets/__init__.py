@@ -3,6 +3,7 @@
 from skrank.datasets._apa import load_apa
 from skrank.datasets._generators import make_mallows_mixture, make_rankings
 from skrank.datasets._hard_mallows_pair import make_hard_mallows_pair
+from skrank.datasets._load_table import load_table
 from skrank.datasets._preflib import load_preflib
 from skrank.datasets._preflib_writer import dump_preflib
 from skrank.datasets._sushi import load_sushi_order
@@ -13,6 +14,7 @@ __all__ = [
     "load_apa",
     "load_preflib",
     "load_sushi_order",
+    "load_table",
     "make_hard_mallows_pair",
     "make_mallows_mixture",
     "make_rankings",

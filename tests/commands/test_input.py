@@ -31,13 +31,20 @@ def run(tmp_path, capsys):
     return run
 
 
-def test_orderings_are_read_by_a_flag(run):
-    expected = run(RANKS)
+def without_columns(result):
+    """A report but for the line on the columns of the file."""
+    code, out, error = result
+    return code, re.sub(r"Columns: .*?\n\n", "", out, flags=re.DOTALL), error
+
+
+def test_orderings_are_read_with_and_without_a_flag(run):
+    expected = without_columns(run(RANKS))
     assert expected[0] == 0
-    assert run(ORDERINGS, "--orderings") == expected
+    assert without_columns(run(ORDERINGS)) == expected
+    assert without_columns(run(ORDERINGS, "--orderings")) == expected
     without_header = ORDERINGS.partition("\n")[2]
-    assert run(without_header, "--orderings", "--no-header") == expected
-    assert run(gzip.compress(ORDERINGS.encode()), "--orderings") == expected
+    assert without_columns(run(without_header, "--orderings", "--no-header")) == expected
+    assert without_columns(run(gzip.compress(ORDERINGS.encode()), "--orderings")) == expected
 
 
 def test_short_orderings_need_a_meaning(run):
@@ -56,7 +63,7 @@ def test_numbered_items_are_in_the_order_of_numbers(run):
 
 def test_columns_beside_orderings(run):
     text = "id,n,1st,2nd\n7,2,egg,tuna\n8,1,tuna,egg\n"
-    code, out, _ = run(text, "--orderings", "--weight", "n", "--ignore", "id")
+    code, out, _ = run(text, "--orderings", "--count", "n", "--ignore", "id")
     assert code == 0
     assert "3 rankings of 2 items, 2 of them distinct." in out
 
@@ -64,7 +71,7 @@ def test_columns_beside_orderings(run):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        (ORDERINGS, [], "line 1: 'first', 'second' look like places and not like items: pass --orderings"),
+        ("first,second\n1,2\n2,1\n", [], "line 1: 'first', 'second' look like places and not like items: pass --order"),
         ("Rank 1,Rank 2\n1,2\n", [], "or --ranks if these are the items"),
         ("a,b\ntuna,egg\n", [], "line 2: 'tuna', 'egg' are not ranks: pass --orderings if rows list items"),
         ("0,1\n0,1\n", [], "If rows list items, best first, pass --orderings --no-header"),
@@ -97,7 +104,7 @@ def test_ranks_whose_items_are_called_like_places(run):
 
 @pytest.mark.parametrize("number", ["1", "+1.", ".5e1", "1E+2"])
 def test_numbers_in_many_ways(run, number):
-    assert "Condorcet winner: a" in run(f"a,b\n0,{number}\n")[1]
+    assert "Condorcet winner: a" in run(f"a,b\n0,{number}\n", "--ranks")[1]
 
 
 def test_preflibs_own_description_is_told(run):

@@ -91,7 +91,11 @@ def text_of(content):
     """The text of an accepted file."""
     if content.startswith(b"\x1f\x8b"):
         content = gzip.decompress(content)
-    return content.removeprefix(b"\xef\xbb\xbf").decode()
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return content.decode("cp1252")
 
 
 def preflib_by_definition(content):
@@ -141,7 +145,7 @@ def sushi_by_definition(content):
 def cells_by_definition(content):
     """The cells of a CSV file that is known to be whole, without the space around them, blank lines left out."""
     lines = text_of(content).rstrip("\r\n").split("\n")
-    delimiter = max(",;\t", key=lines[0].count)
+    delimiter = max(",;\t|", key=lines[0].count)
     rows = csv.reader([line.strip("\r") + "\n" for line in lines], delimiter=delimiter)
-    cells = [[cell.strip() for cell in row] for row in rows]
+    cells = [[cell.replace("\u00a0", " ").strip() for cell in row] for row in rows]
     return [row for row in cells if len(row) > 1 or any(row)]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from skrank._commands._input import add_arguments, read_rankings
 from skrank._commands._triplets_input import read_record
 from skrank.datasets import dump_preflib, load_preflib, load_sushi_order
+from skrank.datasets._tables._words import is_missing
 
 NAN = np.nan
 SEEDS = st.integers(0, 2**32 - 1)
@@ -90,7 +91,7 @@ def test_sushi(folder, seed):
 CSV = {
     "ranks": (
         b"egg,tuna,squid,n,who\n1,2,3,4,ann\n2,,1,3,bob\n1,1,2,10,\xc3\xa9\n",
-        ["--weight", "n", "--label", "who"],
+        ["--count", "n", "--label", "who"],
     ),
     "scores": (b"egg;tuna;squid;id\n4.5;2;-3;a\n2e3;NA;1;b\n0;0;0;c\n", ["--scores", "--ignore", "id"]),
     "orderings": (b'first,second,third\negg,tuna,squid\n"tuna, raw",egg,\nsquid,,\n', ["--orderings"]),
@@ -117,17 +118,20 @@ def test_csv_of_the_command(folder, kind, seed):
         names_the_line(error, path)
         return
     header, *rows = mutations.cells_by_definition(content)
+    if "a list in a cell" in found.description:
+        return
+    # Where damage has made a column look like none of the items, it is not used, and the description says so.
+    items = found.columns
     if kind == "orderings":
-        listed = [{item: place for place, item in enumerate(filter(None, row))} for row in rows]
+        cells = [[*row, *[""] * len(header)] for row in rows]
+        cells = [[row[column] for column in items if not is_missing(row[column])] for row in cells]
+        listed = [{item: place for place, item in enumerate(row)} for row in cells]
         assert set(found.item_names) == set().union(*listed)
         for places, ranks in zip(listed, found.ranks, strict=True):
             assert places == {name: rank for name, rank in zip(found.item_names, ranks, strict=True) if rank == rank}
         return
-    others = {"ranks": ["n", "who"], "scores": ["id"]}[kind]
-    items = [column for column, name in enumerate(header) if name not in others]
     assert found.item_names == [header[column] for column in items]
-    gaps = {"": NAN, "NA": NAN, "NaN": NAN, "nan": NAN}
-    values = np.array([[gaps.get(row[column]) or float(row[column]) for column in items] for row in rows])
+    values = np.array([[NAN if is_missing(row[column]) else float(row[column]) for column in items] for row in rows])
     values = -values if kind == "scores" else values
     for row, ranks in zip(values, found.ranks, strict=True):
         levels = np.unique(row[~np.isnan(row)])
@@ -142,7 +146,7 @@ def test_empty_cells_at_the_ends_of_lines_between_tabs(folder):
     path.write_text("egg\ttuna\tsquid\n\t1\t2\n1\t2\t\n\t\t\n1\t2\t3\n\n")
     found = read_rankings(str(path), command_line(["--unranked", "missing"]))
     np.testing.assert_array_equal(found.ranks, [[NAN, 0, 1], [0, 1, NAN], [NAN, NAN, NAN], [0, 1, 2]])
-    path.write_text("first\tsecond\n\tegg\n")
+    path.write_text("best\tnext\n\tegg\n")
     with pytest.raises(ValueError, match="line 2: an empty cell before an item"):
         read_rankings(str(path), command_line(["--orderings", "--unranked", "missing"]))
 

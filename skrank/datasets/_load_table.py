@@ -1,0 +1,187 @@
+"""`load_table`: rankings from what survey tools and spreadsheets export."""
+
+import os
+import re
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils import Bunch
+from sklearn.utils._param_validation import StrOptions
+
+from skrank._rankings import to_rank_matrix
+from skrank._typing import Names, Unranked, validate_params
+from skrank.datasets._tables._read import TableOptions, read_table
+
+# What the commands call the parameters.
+PARAMETERS = {
+    "--items ": "items=",
+    "--items": "items",
+    "--ignore ": "ignore=",
+    "--missing-code ": "missing_codes=",
+    "--count ": "count=",
+    "--weight ": "weight=",
+    "--ranks": "kind='ranks'",
+    "--scores": "kind='scores'",
+    "--orderings": "kind='orderings'",
+    "--no-header": "header=False",
+    "--header": "header=True",
+}
+
+
+@validate_params(
+    {
+        "path": [str, os.PathLike],
+        "kind": [StrOptions({"ranks", "scores", "orderings"}), None],
+        "items": ["array-like", None],
+        "ignore": ["array-like", None],
+        "unranked": [StrOptions({"last", "missing"}), None],
+        "weight": [str, None],
+        "count": [str, None],
+        "missing_codes": ["array-like", None],
+        "header": ["boolean", None],
+        "encoding": [str, None],
+        "sheet": [str, None],
+    },
+    prefer_skip_nested_validation=True,
+)
+def load_table(
+    path: str | os.PathLike[str],
+    *,
+    kind: Literal["ranks", "scores", "orderings"] | None = None,
+    items: Names = None,
+    ignore: Names = None,
+    unranked: Unranked = None,
+    weight: str | None = None,
+    count: str | None = None,
+    missing_codes: Names = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+) -> Any:
+    """Load rankings from a CSV file or a workbook, such as survey tools export.
+
+    It reads ranks with a column for each item ("1", "2nd", "Not ranked"), orderings with a column for each place
+    ("Choice 1", "1. Wahl"), and orderings in one cell ("Ann;Ben;Cid;" or "Ann > Ben = Cid"); the headers of Google
+    Forms, Qualtrics, LimeSurvey, SurveyMonkey and Microsoft Forms; comma, semicolon, tab and bar as delimiters; UTF-8,
+    UTF-16 and Windows-1252; decimal commas. Columns that are no items (identifiers, dates, ages, weights, text) are
+    told apart by their values. Where two readings are possible, an error names the parameter that decides.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file: CSV, also gzipped; or .xlsx or .ods, which need the extra `io`.
+    kind : {"ranks", "scores", "orderings"}, default=None
+        What the cells hold: ranks (lower is preferred), scores (higher is preferred) or items, best first. None finds
+        out, and raises if numbers are not places.
+    items : array-like of str, default=None
+        The columns that are items, or hold orderings: names, ranges ("Q5_1:Q5_8") or wildcards ("Q5_*"). None finds
+        out.
+    ignore : array-like of str, default=None
+        Columns that are no items, likewise.
+    unranked : {"last", "missing"}, default=None
+        What is meant by items that a row leaves out: they come after all others, tied, or nothing is known of them.
+        None raises as soon as one is left out.
+    weight : str, default=None
+        The column of survey weights: each row is one person, who counts more or less than another.
+    count : str, default=None
+        The column that says how often a row was seen.
+    missing_codes : array-like, default=None
+        Cells that mean that nothing was said, such as -99. Empty cells, "NA", "-" and the like are known.
+    header : bool, default=None
+        Whether the first line is a header. None means so, and raises if it might be an ordering.
+    encoding : str, default=None
+        The encoding of a CSV file. None means UTF-8, or Windows-1252 if it is not that.
+    sheet : str, default=None
+        The sheet of a workbook. None means the first that holds something.
+
+    Returns
+    -------
+    dataset : :class:`~sklearn.utils.Bunch`
+        data : ndarray of shape (n_rows, n_items), float64
+            Rank matrix; 0 is the most preferred, NaN is missing.
+        sample_weight : ndarray of shape (n_rows,), float64
+            Of the column `weight` or `count`; otherwise ones.
+        item_names : ndarray of shape (n_items,), str objects
+            The items.
+        voters : ndarray of shape (n_rows,), str objects
+            The identifiers of the rows; their numbers from 1 if there is no such column.
+        frame : DataFrame, or dict of str to ndarray, of shape (n_rows, n_others)
+            All columns that are no items, as text; a dict if pandas is not installed.
+        DESCR : str
+            One line: what every column was taken for.
+
+    Raises
+    ------
+    ValueError
+        If the file is broken or can be read in several ways; names the line, the cell and the remedy.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from skrank.datasets import load_table
+    >>> path = os.path.join(tempfile.mkdtemp(), "survey.csv")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write(
+    ...         "Timestamp,Rank them [Ann],Rank them [Ben],Rank them [Cid],Age\\n"
+    ...         "2026-05-01 10:02,1st,2nd,3rd,44\\n"
+    ...         "2026-05-01 10:07,3rd,1st,2nd,31\\n"
+    ...     )
+    >>> survey = load_table(path)
+    >>> survey.data
+    array([[0., 1., 2.],
+           [2., 0., 1.]])
+    >>> survey.DESCR
+    'items (ranks): Ann, Ben, Cid; not used: Timestamp, Age'
+    >>> list(survey.frame)
+    ['Timestamp', 'Age']
+    """
+    options = TableOptions(
+        kind=kind,
+        items=_tuple(items),
+        ignore=_tuple(ignore),
+        unranked=unranked,
+        weight=weight,
+        count=count,
+        missing_codes=_tuple(missing_codes),
+        header=header,
+        encoding=encoding,
+        sheet=sheet,
+    )
+    with open(path, "rb") as file:
+        content = file.read()
+    try:
+        found = read_table(content, os.fspath(path), options)
+    except ValueError as error:
+        raise ValueError(_with_parameters(str(error))) from None
+    table, n_rows = found.table, len(found.ranks)
+    numbers = np.array([str(row + 1) for row in range(n_rows)], dtype=object)
+    others = {
+        table.names[column] or f"column {column + 1}": table.cells[:, column]
+        for column in range(len(table.names))
+        if column not in found.columns
+    }
+    return Bunch(
+        data=to_rank_matrix(found.ranks),
+        sample_weight=found.weights,
+        item_names=np.array(found.item_names, dtype=object),
+        voters=numbers if found.ids is None else table.cells[:, found.ids],
+        frame=_frame(others, n_rows),
+        DESCR=found.description,
+    )
+
+
+def _tuple(names):
+    return () if names is None else tuple(map(str, names))
+
+
+def _frame(columns, n_rows):
+    try:
+        import pandas
+    except ImportError:
+        return columns
+    return pandas.DataFrame(columns, index=range(n_rows))
+
+
+def _with_parameters(message):
+    """An error of the commands in the words of the function."""
+    return re.sub("|".join(map(re.escape, PARAMETERS)), lambda match: PARAMETERS[match[0]], message)
