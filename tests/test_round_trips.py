@@ -28,7 +28,7 @@ from skrank.inspection import (
 )
 from skrank.kernel_approximation import MallowsFeatures
 from skrank.kernels import KendallKernel, MallowsKernel, PartialRankingKernel
-from skrank.linear_model import BradleyTerry
+from skrank.linear_model import BradleyTerry, PlackettLuce
 from skrank.manifold import LandmarkOrdinalEmbedding, StochasticTripletEmbedding
 from skrank.mixture import MallowsMixture, SeparatedMallowsMixture
 from skrank.preprocessing import OrderingEncoder
@@ -61,6 +61,7 @@ CASES = [
     (LandmarkOrdinalEmbedding(random_state=0), POINTS),
     (StochasticTripletEmbedding(random_state=0), TRIPLETS),
     (BradleyTerry(), PAIRS),
+    (PlackettLuce(), RANKS),
 ]
 TRANSFORMERS = [(estimator, X) for estimator, X in CASES if hasattr(estimator, "transform")]
 
@@ -75,6 +76,8 @@ every_transformer = pytest.mark.parametrize(("estimator", "X"), TRANSFORMERS, id
 
 def results(estimator, X):
     """What a fitted estimator says of data, as arrays."""
+    if isinstance(estimator, PlackettLuce):
+        X = [[0, 1], [2, 0]]  # it is fitted to rankings and predicts comparisons
     methods = ("transform", "predict", "predict_proba", "score_samples")
     return {name: np.asarray(getattr(estimator, name)(X)) for name in methods if hasattr(estimator, name)}
 

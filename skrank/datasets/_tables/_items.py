@@ -210,7 +210,9 @@ def _is_list_of_items(table, column, options):
     short = np.median([len(item) for item in items]) <= 40 if items else False
     dates = sum(any(character.isdigit() for character in item) for item in counts) > len(counts) / 2
     once = sum(len({i for b in one for i in b}) == sum(map(len, one)) for one in lists) >= 0.9 * len(lists)
-    return bool(items) and repeats and short and once and not (dates and separator == ",")
+    places = {(item, place) for one in lists for place, bucket in enumerate(one) for item in bucket}
+    moves = len(places) > len(counts) or len(lists) < 4  # text that says the same again has the same order
+    return bool(items) and repeats and short and once and moves and not (dates and separator == ",")
 
 
 def _is_stranger_to_orderings(table, column, free, options):
