@@ -12,7 +12,7 @@ from skrank._commands._text import one_line, with_flags
 
 # Each command is a module of skrank._commands with HELP (one sentence), EPILOG (examples and what --json holds),
 # add_arguments(parser) and run(arguments), which returns a Result.
-COMMANDS = ("report", "mixture", "cluster", "test", "triplets", "study")
+COMMANDS = ("report", "mixture", "cluster", "test", "compare", "triplets", "study")
 DESCRIPTION = """\
 What rankings say, from a file to an answer: ballots, top-k lists, ratings, comparisons.
 

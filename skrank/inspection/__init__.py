@@ -5,6 +5,7 @@ from skrank.inspection._ordinal_embedding import OrdinalEmbeddingDisplay
 from skrank.inspection._pairwise_preference import PairwisePreferenceDisplay
 from skrank.inspection._rank_distribution import RankDistributionDisplay
 from skrank.inspection._ranking_kernel import RankingKernelDisplay
+from skrank.inspection._score import ScoreDisplay
 
 __all__ = [
     "MallowsMixtureDisplay",
@@ -12,4 +13,5 @@ __all__ = [
     "PairwisePreferenceDisplay",
     "RankDistributionDisplay",
     "RankingKernelDisplay",
+    "ScoreDisplay",
 ]

@@ -23,12 +23,15 @@ def files(tmp_path):
     rows = [",".join(map(str, row)) for row in X]
     for name, part in (("votes.csv", rows), ("others.csv", rows[:90])):
         (tmp_path / name).write_text("\n".join(["egg,sm\u00f8rrebr\u00f8d,tuna,squid,roe", *part]), encoding="utf-8")
+    items = ["egg", "sm\u00f8rrebr\u00f8d", "tuna", "squid"]
     triplets, _ = make_triplets(n_items=8, n_triplets=300, noise="logistic", random_state=0)
     np.savetxt(tmp_path / "answers.csv", triplets, fmt="%d", delimiter=",", header="anchor,near,far", comments="")
     votes = str(tmp_path / "votes.csv")
     study = TripletStudy(["sm\u00f8rrebr\u00f8d", *map(str, range(7))], repeat=0, random_state=0)
     ids, (anchor, left, right) = (part.T for part in study.ask(300, "ann"))
     study.tell(ids, abs(anchor - left) < abs(anchor - right))
+    games = [f"{a},{b},{a if (i + k) % 3 else b},{k}" for i, a in enumerate(items) for b in items[:i] for k in range(9)]
+    (tmp_path / "games.csv").write_text("\n".join(["item_a,item_b,winner,judge", *games]), encoding="utf-8")
     (tmp_path / "study").mkdir()
     study.save(tmp_path / "study" / "study.jsonl")
     (tmp_path / "study" / "texts.json").write_text('{"title": "Food"}')
@@ -37,6 +40,7 @@ def files(tmp_path):
         "mixture": [votes, "-k", "2"],
         "cluster": [votes],
         "test": [votes, str(tmp_path / "others.csv")],
+        "compare": [str(tmp_path / "games.csv")],
         "triplets": [str(tmp_path / "answers.csv")],
         "study": ["report", str(tmp_path / "study")],
     }

@@ -1,0 +1,128 @@
+"""ScoreDisplay: scores of items, their intervals, and the ranks that they leave open."""
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from skrank._typing import RandomState
+from skrank.inspection._base import OKABE_ITO, axes, plain, shorten
+from skrank.linear_model._leaderboard import Leaderboard, Unit, rank_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LONGEST_NAME = 32
+
+
+class ScoreDisplay:
+    """A dot and an interval for each item, best first, and beside them the ranks that the data leave open.
+
+    Create it with :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    leaderboard : Leaderboard
+        Made by ``leaderboard()`` of :class:`~skrank.linear_model.BradleyTerry` or
+        :class:`~skrank.linear_model.PlackettLuce`.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the plot.
+    figure_ : matplotlib Figure
+        Figure that holds it.
+    intervals_ : matplotlib ErrorbarContainer
+        The dots and intervals.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from skrank.inspection import ScoreDisplay
+    >>> from skrank.linear_model import BradleyTerry
+    >>> games = [["ann", "bob"], ["bob", "cid"], ["ann", "cid"], ["cid", "ann"]]
+    >>> model = BradleyTerry().fit(games, sample_weight=[9, 9, 12, 3])
+    >>> display = ScoreDisplay.from_estimator(model)
+    >>> [label.get_text() for label in display.ax_.get_yticklabels()]
+    ['ann', 'bob', 'cid']
+    >>> plt.close(display.figure_)
+    """
+
+    def __init__(self, leaderboard: Leaderboard) -> None:
+        self.leaderboard = leaderboard
+
+    def plot(self, ax: "Axes | None" = None, *, color: Any = OKABE_ITO[0], max_items: int = 60) -> Self:
+        """Draw the dots and intervals.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        color : matplotlib color, default="#0072B2"
+            Of dots and intervals.
+        max_items : int, default=60
+            The most items to show, from the best; the plot says so if there are more.
+
+        Returns
+        -------
+        display : ScoreDisplay
+        """
+        board = self.leaderboard
+        n_items = min(len(board.items), max_items)
+        ax = axes(ax, "ScoreDisplay.plot", (8, max(1.8 + 0.3 * n_items, 2.5)))
+        place = np.arange(n_items)
+        scores = board.scores[:n_items]
+        # rounding may put a score that is exactly known outside its interval
+        reach = np.maximum([scores - board.lower[:n_items], board.upper[:n_items] - scores], 0)
+        self.intervals_ = ax.errorbar(scores, place, xerr=reach, fmt="o", color=color, capsize=2)
+        ax.set_yticks(place, [shorten(item, LONGEST_NAME) for item in board.items[:n_items].tolist()])
+        ax.set_ylim(n_items - 0.4, -0.6)
+        ax.grid(axis="x", color="0.9")
+        ax.set_axisbelow(True)
+        some = f" (the first {n_items} of {len(board.items)} items)" if n_items < len(board.items) else ""
+        unit = "Elo points" if board.unit == "elo" else "log-odds"
+        ax.set_xlabel(plain(f"score in {unit}, with intervals of {100 * board.level:g} %{some}"))
+        right = ax.secondary_yaxis("right")
+        ranges = board.rank_ranges[:n_items].tolist()
+        right.set_yticks(place, [rank_text(first, last) for first, last in ranges])
+        right.tick_params(length=0)
+        right.set_ylabel("ranks, all at once" if board.simultaneous else "ranks")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        level: float = 0.95,
+        unit: Unit = "log-odds",
+        simultaneous: bool = False,
+        random_state: RandomState = 0,
+        ax: "Axes | None" = None,
+        **plot_options: Any,
+    ) -> Self:
+        """Make the leaderboard of a fitted estimator and draw it.
+
+        Parameters
+        ----------
+        estimator : fitted BradleyTerry or PlackettLuce
+            Or any estimator with a method `leaderboard`.
+        level : float, default=0.95
+            Probability that an interval, or a range of ranks, contains the truth.
+        unit : {"log-odds", "elo"}, default="log-odds"
+            Of the scores.
+        simultaneous : bool, default=False
+            Whether the ranges of ranks contain all ranks at once with this probability, or each does.
+        random_state : int, RandomState instance or None, default=0
+            Seeds the draws that ranges of ranks are computed from.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        **plot_options : dict
+            Further arguments of :meth:`plot`.
+
+        Returns
+        -------
+        display : ScoreDisplay
+        """
+        board = estimator.leaderboard(level, unit=unit, simultaneous=simultaneous, random_state=random_state)
+        return cls(board).plot(ax, **plot_options)
