@@ -1,7 +1,7 @@
 """Consensus of partial rankings: Kemeny, Borda and the pairwise majorities."""
 
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ from skrank._random import as_generator
 from skrank._rankings import (
     MISSING,
     aggregate,
+    bucket_places,
     check_rankings,
     check_weights,
     item_names,
@@ -19,8 +20,14 @@ from skrank._rankings import (
     row_blocks,
 )
 from skrank._typing import Array, ArrayLike, RandomState, validate_params
-from skrank.stats._kemeny import kemeny_ordering
+from skrank.stats._kemeny import kemeny_ordering, local_kemeny
 from skrank.stats._kemeny_search import ordering_values
+from skrank.stats._rank_sets import RankSets, n_redrawn, rank_sets, redrawn_weights
+
+REDRAWS = {
+    "n_draws": [Interval(Integral, 0, None, closed="left")],
+    "confidence_level": [Interval(Real, 0, 1, closed="neither")],
+}
 
 
 # ---------------------------------------------------------------- functional core
@@ -38,12 +45,24 @@ def pairwise_wins(ranks, weights):
     return wins
 
 
-def _validated_wins(X, sample_weight):
-    """Pairwise wins, which items any ranking ranks, and the items' names."""
+def borda_contributions(ranks):
+    """What each ranking adds to the items' Borda scores: comparisons won less those lost, (n_samples, n_items)."""
+    first, size = bucket_places(ranks)
+    n_ranked = np.count_nonzero(size, axis=1)[:, None]
+    return np.where(size > 0, n_ranked - size - 2 * first, 0)
+
+
+def _validated_table(X, sample_weight):
+    """Distinct rankings with their weights, how many rankings they count as, and the items' names."""
     names = item_names(X)
     ranks = check_rankings(X)
-    table = aggregate(ranks, None if sample_weight is None else check_weights(sample_weight, ranks))
-    return pairwise_wins(table.ranks, table.weights), (table.ranks != MISSING).any(axis=0), names
+    weights = None if sample_weight is None else check_weights(sample_weight, ranks)
+    return aggregate(ranks, weights), len(ranks) if weights is None else n_redrawn(weights), names
+
+
+def _has_place(table):
+    """Which items any ranking ranks."""
+    return (table.ranks != MISSING).any(axis=0)
 
 
 def _by_rank(ranks, names):
@@ -66,12 +85,16 @@ class KemenyResult:
         Whether no ranking has a smaller distance.
     item_names : ndarray of shape (n_items,) or None
         Column names of the DataFrame that the consensus was made of.
+    rank_sets : RankSets or None
+        How sure the places are, if `n_draws` was given: the places in each redraw, rank sets, and the proportion of
+        redraws in which neighbors have the order of the consensus.
     """
 
     ranks: np.ndarray
     distance: float
     is_exact: bool
     item_names: np.ndarray | None = None
+    rank_sets: RankSets | None = None
 
     @property
     def ordering(self) -> Array:
@@ -86,6 +109,7 @@ class KemenyResult:
         "method": [StrOptions({"auto", "exact", "local"})],
         "n_perturbations": [Interval(Integral, 0, None, closed="left")],
         "random_state": ["random_state"],
+        **REDRAWS,
     },
     prefer_skip_nested_validation=True,
 )
@@ -95,6 +119,8 @@ def kemeny_consensus(
     sample_weight: ArrayLike | None = None,
     method: Literal["auto", "exact", "local"] = "auto",
     n_perturbations: int = 30,
+    n_draws: int = 0,
+    confidence_level: float = 0.9,
     random_state: RandomState = 0,
 ) -> KemenyResult:
     """The ranking with the smallest summed Kendall distance to the given ones (Kemeny-Young).
@@ -118,14 +144,21 @@ def kemeny_consensus(
     n_perturbations : int, default=30
         How often the search perturbs its ordering, which starts from Borda's, and searches again from there. Of both
         orderings it keeps whichever is better in each stretch of places that they fill with the same items.
+    n_draws : int, default=0
+        How often the rankings are redrawn with replacement, for the result's `rank_sets`; 0 means not at all. The
+        consensus of a redraw comes from the search, which also starts from that of the data. Weights that are no counts
+        are redrawn as (sum of weights)^2 / (sum of their squares) rankings.
+    confidence_level : float, default=0.9
+        The probability with which a rank set contains the item's place in the consensus of the population, for each
+        item by itself.
     random_state : int, RandomState instance or None, default=0
-        Draws the perturbations. The default makes the result a function of the data.
+        Draws the perturbations and the rankings. The default makes the result a function of the data.
 
     Returns
     -------
     result : KemenyResult
-        With attributes `ranks`, `distance`, `is_exact`, `item_names` and `ordering`. Among equally good rankings it is
-        the one that goes by Borda scores, then by column.
+        With attributes `ranks`, `distance`, `is_exact`, `item_names`, `rank_sets` and `ordering`. Among equally good
+        rankings it is the one that goes by Borda scores, then by column.
 
     Raises
     ------
@@ -151,15 +184,33 @@ def kemeny_consensus(
     >>> result.distance, result.is_exact
     (1.0, True)
     """
-    wins, ranked, names = _validated_wins(X, sample_weight)
-    items = np.flatnonzero(ranked)
+    table, n_rankings, names = _validated_table(X, sample_weight)
+    wins = pairwise_wins(table.ranks, table.weights)
+    items = np.flatnonzero(_has_place(table))
     preferences = (wins - wins.T)[np.ix_(items, items)]
     seed = as_generator(random_state)
     ordering, is_exact = kemeny_ordering(preferences, method=method, n_perturbations=n_perturbations, seed=seed)
     ranks = np.full(len(wins), np.nan)
     ranks[items[ordering]] = np.arange(len(items))
     value = ordering_values(preferences[None], ordering[None])[0]
-    return KemenyResult(ranks, float((wins.sum() - value) / 2), bool(is_exact), names)
+    sets = None
+    if n_draws:
+        places = _redrawn_kemeny(table, items, ordering, redrawn_weights(table.weights, n_draws, seed, n_rankings))
+        sets = rank_sets(places, ranks, confidence_level, names)
+    return KemenyResult(ranks, float((wins.sum() - value) / 2), bool(is_exact), names, sets)
+
+
+def _redrawn_kemeny(table, items, ordering, weights):
+    """Ranks in the Kemeny consensus of each redraw, (n_draws, n_items)."""
+    places = np.full((len(weights), table.ranks.shape[1]), np.nan)
+    n_pairs = len(items) * (len(items) - 1) // 2
+    for draws in row_blocks(len(weights), 64 * max(n_pairs, 1)):
+        sums = np.zeros((draws.stop - draws.start, n_pairs))
+        for rows in row_blocks(len(table.ranks), 16 * max(n_pairs, 1), max_rows=1 << 13):
+            sums += weights[draws, rows] @ pair_signs(table.ranks[rows][:, items], dtype=np.float64)
+        found, _ = local_kemeny(sums, np.tile(ordering, (len(sums), 1)))
+        places[draws, items] = np.argsort(found, axis=1)
+    return places
 
 
 # ---------------------------------------------------------------- Borda
@@ -175,11 +226,14 @@ class BordaResult:
         Summed weight of the comparisons won less that of those lost; NaN for an item that no ranking ranks.
     item_names : ndarray of shape (n_items,) or None
         Column names of the DataFrame that the consensus was made of.
+    rank_sets : RankSets or None
+        How sure the places are, if `n_draws` was given, as of :func:`kemeny_consensus`.
     """
 
     ranks: np.ndarray
     scores: np.ndarray
     item_names: np.ndarray | None = None
+    rank_sets: RankSets | None = None
 
     @property
     def ordering(self) -> Array:
@@ -188,10 +242,17 @@ class BordaResult:
 
 
 @validate_params(
-    {"X": ["array-like"], "sample_weight": ["array-like", None]},
+    {"X": ["array-like"], "sample_weight": ["array-like", None], "random_state": ["random_state"], **REDRAWS},
     prefer_skip_nested_validation=True,
 )
-def borda_consensus(X: ArrayLike, *, sample_weight: ArrayLike | None = None) -> BordaResult:
+def borda_consensus(
+    X: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    n_draws: int = 0,
+    confidence_level: float = 0.9,
+    random_state: RandomState = 0,
+) -> BordaResult:
     """Items by how many comparisons with other items they win less how many they lose (Borda's count).
 
     On full rankings this is the order of the mean ranks. A ranking counts for the pairs of items it orders strictly, so
@@ -203,11 +264,18 @@ def borda_consensus(X: ArrayLike, *, sample_weight: ArrayLike | None = None) -> 
         Rank matrix: lower is preferred, equal ranks are ties, NaN is missing.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rankings, not negative. None means 1.
+    n_draws : int, default=0
+        How often the rankings are redrawn with replacement, for the result's `rank_sets`; 0 means not at all.
+    confidence_level : float, default=0.9
+        The probability with which a rank set contains the item's place by the scores of the population, for each item
+        by itself.
+    random_state : int, RandomState instance or None, default=0
+        Redraws the rankings.
 
     Returns
     -------
     result : BordaResult
-        With attributes `ranks`, `scores`, `item_names` and `ordering`.
+        With attributes `ranks`, `scores`, `item_names`, `rank_sets` and `ordering`.
 
     Examples
     --------
@@ -218,13 +286,28 @@ def borda_consensus(X: ArrayLike, *, sample_weight: ArrayLike | None = None) -> 
     >>> result.ranks
     array([0., 1., 2.])
     """
-    wins, ranked, names = _validated_wins(X, sample_weight)
-    scores = np.where(ranked, (wins - wins.T).sum(axis=1), np.nan)
+    table, n_rankings, names = _validated_table(X, sample_weight)
+    contributions = borda_contributions(table.ranks)
+    n_compared = table.weights @ np.abs(contributions).sum(axis=1)
+    ranked = _has_place(table)
+    scores = np.where(ranked, table.weights @ contributions, np.nan)
+    ranks = _ranks_by_score(scores, n_compared)
+    sets = None
+    if n_draws:
+        weights = redrawn_weights(table.weights, n_draws, as_generator(random_state), n_rankings)
+        redrawn = np.where(ranked, weights @ contributions, np.nan)
+        places = np.array([_ranks_by_score(one, n_compared) for one in redrawn])
+        sets = rank_sets(places, ranks, confidence_level, names)
+    return BordaResult(ranks, scores, names, sets)
+
+
+def _ranks_by_score(scores, scale):
+    """Ranks by decreasing score, 0 for the best, equal scores tied; NaN where the score is."""
+    ranked = ~np.isnan(scores)
     ranks = np.full(len(scores), np.nan)
     # Sums of weights that should be equal can differ in their last digits: those are ties.
-    digits = scores[ranked] / max(wins.sum(), 1e-300)
-    ranks[ranked] = np.unique(-np.round(digits, 12), return_inverse=True)[1]
-    return BordaResult(ranks, scores, names)
+    ranks[ranked] = np.unique(-np.round(scores[ranked] / max(scale, 1e-300), 12), return_inverse=True)[1]
+    return ranks
 
 
 # ---------------------------------------------------------------- majorities
@@ -286,7 +369,8 @@ def pairwise_majority(X: ArrayLike, *, sample_weight: ArrayLike | None = None) -
     >>> result.condorcet_winner
     0
     """
-    wins, _, names = _validated_wins(X, sample_weight)
+    table, _, names = _validated_table(X, sample_weight)
+    wins = pairwise_wins(table.ranks, table.weights)
     compared = wins + wins.T
     fractions = np.divide(wins, compared, out=np.full(wins.shape, np.nan), where=compared > 0)
     majority = wins - wins.T > 1e-12 * wins.max(initial=0)

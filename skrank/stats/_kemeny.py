@@ -91,7 +91,8 @@ def _searched(preferences, starts, thorough):
         problems = np.arange(len(preferences))
         both, _ = insertion_search(preferences, np.concatenate([starts, orderings]), problems=np.tile(problems, 2))
         least_gains = FLOAT_TOLERANCE / 2 * np.abs(preferences).sum(axis=(1, 2))
-        orderings = recombined(preferences, problems, *both.reshape(2, *orderings.shape), least_gains)
+        near, far = both.reshape(2, *orderings.shape)
+        orderings = recombined(preferences, problems, near, far, least_gains)
     return insertion_search(preferences, orderings, n_perturbations=BATCH_PERTURBATIONS if thorough else 0)
 
 
