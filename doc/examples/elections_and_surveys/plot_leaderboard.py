@@ -1,0 +1,54 @@
+"""
+A leaderboard: how sure it is, and whether the judges agree
+===========================================================
+
+Sixty judges compare the answers of ten language models, two at a time. They share an idea of what is good, but some
+like long answers and others do not. How sure is the order of the models, and do the judges fall into groups?
+"""
+
+# %%
+# The comparisons are generated, so that the truth is known: two groups of judges, of 40 and 20, whose scores differ.
+import matplotlib.pyplot as plt
+import numpy as np
+
+from skrank.inspection import ScoreDisplay
+from skrank.linear_model import BradleyTerry, BradleyTerryMixture, compare_judge_models
+
+rng = np.random.default_rng(1)
+models = np.array([f"model {letter}" for letter in "ABCDEFGHIJ"], dtype=object)
+quality = np.linspace(0.8, -0.8, 10)
+length = rng.permutation(np.linspace(-1.2, 1.2, 10))
+likes_long = np.arange(60) < 40
+scores = quality + np.where(likes_long[:, None], length, -length)
+
+judges = np.repeat(np.arange(60), 30)
+first = rng.integers(0, 10, len(judges))
+second = (first + rng.integers(1, 10, len(judges))) % 10
+wins = rng.random(len(judges)) < 1 / (1 + np.exp(scores[judges, second] - scores[judges, first]))
+pairs = np.column_stack([models[first], models[second]])
+winners = np.where(wins, pairs[:, 0], pairs[:, 1])
+winners[rng.random(len(judges)) < 0.15] = "tie"
+
+# %%
+# Without groups the errors take all comparisons to be independent. With the judges as groups they are larger: another
+# panel of judges would have other tastes.
+alone = BradleyTerry().fit(pairs, winners)
+clustered = BradleyTerry().fit(pairs, winners, groups=judges)
+figure, (left, right) = plt.subplots(1, 2, figsize=(13, 4.5), layout="constrained", sharex=True)
+for ax, model, title in ((left, alone, "without groups"), (right, clustered, "clustered by judges")):
+    ScoreDisplay.from_estimator(model, unit="elo", ax=ax)
+    ax.set_title(title)
+print(clustered.leaderboard(unit="elo"))
+
+# %%
+# Which description of the judges predicts the votes that were held out?
+comparison = compare_judge_models(pairs, winners, groups=judges)
+print(comparison)
+
+# %%
+# Two groups: they are found again in halves of the judges, and here are their favorites.
+mixture = BradleyTerryMixture(random_state=0).fit(pairs, winners, groups=judges)
+for weight, stability, own in zip(mixture.weights_, mixture.stability_, mixture.scores_, strict=True):
+    best = ", ".join(mixture.items_[np.argsort(-own)][:4])
+    print(f"{100 * weight:.0f} % of the judges, stability {stability:.2f}: {best}, ...")
+plt.show()
