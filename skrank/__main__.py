@@ -16,16 +16,17 @@ COMMANDS = ("report", "mixture", "cluster", "test", "compare", "triplets", "stud
 DESCRIPTION = """\
 What rankings say, from a file to an answer: ballots, top-k lists, ratings, comparisons.
 
-Without a subcommand it reports on the ballots that the American Psychological
-Association cast for its president in 1980."""
+Without a subcommand it reports on a file, and without one on the ballots that the
+American Psychological Association cast for its president in 1980."""
 EPILOG = """\
 examples:
   {prog}                                    the report on a real election
-  {prog} report votes.soi --unranked last   the report on a file
+  {prog} votes.soi --unranked last          the report on a file
   {prog} report --help                      what a subcommand does, with examples
 
-A file of rankings is a PrefLib file, a SUSHI .order file, or a CSV with a header: of ranks (a column for
-each item, lower is preferred), of --scores (higher is preferred) or of --orderings (items, best first)."""
+A file of rankings is a PrefLib file, a SUSHI .order file, or a table (CSV, xlsx, ods), as survey tools export
+it: of ranks (a column for each item, lower is preferred), of --scores (higher is preferred), of orderings
+(items, best first). It says what it took each column for, and asks where there are two readings."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -59,6 +60,8 @@ def _discard_output():
 def _run(argv):
     prog = _program()
     parser = _parser(prog)
+    if argv and argv[0] not in COMMANDS and (argv[0] == "-" or os.path.isfile(argv[0])):
+        argv = ["report", *argv]
     arguments = parser.parse_args(argv)
     if arguments.command is None:
         arguments = parser.parse_args(["report"])

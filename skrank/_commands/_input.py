@@ -31,6 +31,7 @@ class Rankings(NamedTuple):
     ranks : ndarray of shape (n_rows, n_items)
         Rank matrix.
     weights : ndarray of shape (n_rows,)
+        Their sum is the number of rankings; of survey weights the effective number, (sum w)^2 / sum w^2.
     item_names : list of str
     labels : ndarray of shape (n_rows,) or None
         The column that was asked for.
@@ -203,15 +204,20 @@ def _read_table(content, path, arguments, label):
         sheet=arguments.sheet,
     )
     found = read_table(content, path, options)
+    weights, description = found.weights, found.description
+    if arguments.weight is not None:  # as many equal rankings as these are worth: (sum w)^2 / sum w^2
+        weights = weights * (weights.sum() / (weights**2).sum())
+        n_people = np.count_nonzero(weights)
+        description += f"; {n_people} people, by their weights worth {weights.sum():.1f} equal ones"
     return Rankings(
         to_rank_matrix(found.ranks),
-        found.weights,
+        weights,
         found.item_names,
         None if label is None else _labels(found.table, label),
         os.path.basename(path),
         arguments.unranked,
         arguments.weight is None,
-        found.description,
+        description,
         found.table,
         tuple(found.columns),
     )

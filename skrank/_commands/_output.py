@@ -91,6 +91,13 @@ def check_plot(path):
     check_writable(path, "--plot")
 
 
+def add_groups_argument(parser):
+    """The argument that names a file for each row's group."""
+    parser.add_argument(
+        "--output", metavar="GROUPS.csv", help="write every row of the input, with all its columns and its group"
+    )
+
+
 def check_writable(path, option):
     """Raise, before anything is computed, unless a file of this name can be written."""
     directory = os.path.dirname(path) or "."

@@ -8,7 +8,8 @@ from sklearn.metrics import silhouette_samples
 
 from skrank._commands import _input
 from skrank._commands._arguments import positive, whole
-from skrank._commands._output import Result
+from skrank._commands._files import write_groups
+from skrank._commands._output import Result, add_groups_argument, check_writable
 from skrank._commands._text import hanging, heading, number, one_line, paragraph, percent, preference, table
 from skrank._rankings import aggregate, check_rankings, n_buckets, to_rank_matrix
 from skrank.inspection._base import ranking_texts, representative_rows
@@ -91,11 +92,14 @@ def add_arguments(parser):
         help="cluster a random sample of this size if there are more rankings (default: 1000)",
     )
     parser.add_argument("--seed", type=whole, default=0, metavar="N", help="for sample and halves (default: 0)")
+    add_groups_argument(parser)
     _input.add_arguments(parser)
 
 
 def run(arguments):
     """The clusters of the file's rankings."""
+    if arguments.output:
+        check_writable(arguments.output, "--output")
     rankings = _input.read_rankings(arguments.file, arguments)
     figures, drawn = describe(
         rankings,
@@ -115,7 +119,24 @@ def run(arguments):
         **figures,
         "notes": [],
     }
+    if arguments.output:
+        kernel = PartialRankingKernel(arguments.kernel, normalize=True, random_state=arguments.seed)
+        write_groups(arguments.output, rankings, {"group": cluster_of_rows(rankings.ranks, drawn, kernel)})
+        figures["notes"].append(f"Each row's cluster is in {arguments.output}; it is empty where a row orders nothing.")
     return Result(figures, write, lambda: _draw(drawn, rankings.item_names, figures))
+
+
+def cluster_of_rows(X, drawn, kernel):
+    """The cluster of each ranking, from 1: its own if it was clustered, else the one it is nearest to on average."""
+    clustered, gram, labels = drawn
+    sizes = np.bincount(labels)
+    member = np.eye(len(sizes))[labels] / sizes[labels, None]
+    within = ((gram @ member) * member).sum(axis=0)
+    nearest = (within - 2 * kernel.fit(clustered).transform(X) @ member).argmin(axis=1)
+    own = {row.tobytes(): label for row, label in zip(check_rankings(clustered), labels, strict=True)}
+    ranks = check_rankings(X)
+    found = [own.get(row.tobytes(), label) + 1 for row, label in zip(ranks, nearest, strict=True)]
+    return np.where(n_buckets(ranks) > 1, found, np.nan)
 
 
 # ---------------------------------------------------------------- figures

@@ -7,7 +7,8 @@ import numpy as np
 
 from skrank._commands import _input
 from skrank._commands._arguments import positive, whole
-from skrank._commands._output import Result, notes
+from skrank._commands._files import write_groups
+from skrank._commands._output import Result, add_groups_argument, check_writable, notes
 from skrank._commands._text import hanging, heading, number, odds, one_line, paragraph, percent, preference, table
 from skrank.inspection._mallows_mixture import SURE, MallowsMixtureDisplay
 from skrank.mixture import MallowsMixture
@@ -19,7 +20,8 @@ examples:
   {prog}                                     groups among the voters of the APA
   {prog} votes.soi --unranked last           as many groups as describe the rankings shortest
   {prog} votes.soi --unranked last -k 3 --plot groups.png
-  {prog} votes.csv --weight count --draws 99 is this number of groups enough?
+  {prog} votes.csv --count n --draws 99      is this number of groups enough?
+  {prog} survey.csv --output groups.csv      which group each person belongs to
 
 A Mallows model is a central ranking and a dispersion phi: each pair of items that a ranking orders
 against the center makes it phi times as probable. A mixture has several, each with a share of the voters.
@@ -61,11 +63,14 @@ def add_arguments(parser):
         metavar="N",
         help="test whether more groups are needed, with so many draws from the mixture, say 99 (default: no test)",
     )
+    add_groups_argument(parser)
     _input.add_arguments(parser)
 
 
 def run(arguments):
     """The mixture of the file's rankings."""
+    if arguments.output:
+        check_writable(arguments.output, "--output")
     rankings = _input.read_rankings(arguments.file, arguments, default_unranked="last")
     gaps = np.isnan(rankings.ranks).any(axis=1)
     if gaps.any():
@@ -103,7 +108,17 @@ def run(arguments):
             "pvalue": result.pvalue,
             "n_draws": arguments.draws,
         }
+    if arguments.output:
+        write_groups(arguments.output, rankings, _memberships(mixture, rankings))
+        figures["notes"].append(f"Each row's group is in {arguments.output}.")
     return Result(figures, write, lambda: display.plot().figure_)
+
+
+def _memberships(mixture, rankings):
+    """The group of each row, from 1 in the order of the table, and the probability of this one and of each."""
+    probabilities = mixture.predict_proba(rankings.ranks)
+    each = {f"probability_{group}": column for group, column in enumerate(probabilities.T, 1)}
+    return {"group": probabilities.argmax(axis=1) + 1, "probability": probabilities.max(axis=1), **each}
 
 
 # ---------------------------------------------------------------- figures

@@ -6,7 +6,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, cross
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from skrank._commands import _input, _report_text, cluster, mixture
+from skrank._commands import _files, _input, _report_text, cluster, mixture
 from skrank._commands._output import Result
 from skrank._commands._text import number
 from skrank._rankings import (
@@ -30,7 +30,9 @@ EPILOG = """\
 examples:
   {prog}                                       the ballots of the APA
   {prog} votes.soi --unranked last             a PrefLib file; what is not ranked is worse
-  {prog} votes.csv --weight count              a CSV of ranks; a column says how many voters cast each row
+  {prog} votes.csv --count n                   a column says how many voters cast each row
+  {prog} survey.csv --items 'Q5_*' --weight w  survey weights; only these columns are items
+  {prog} survey.csv --output tables            the tables as CSV files in a directory
   {prog} choices.csv --orderings --unranked missing
   {prog} ratings.csv --scores --label sex --ignore id name
   {prog} votes.soi --unranked last --plot votes.png --json > votes.json
@@ -55,6 +57,7 @@ N_SPLITS = 5
 def add_arguments(parser):
     """Add the command's arguments to its parser."""
     _input.add_file_argument(parser)
+    parser.add_argument("--output", metavar="DIR", help="write the report's tables as CSV files into this directory")
     _input.add_arguments(parser, label=True)
 
 
@@ -76,6 +79,9 @@ def run(arguments):
         **{name: section(rankings, distinct) for name, section in SECTIONS.items()},
         "notes": [],
     }
+    if arguments.output:
+        written = ", ".join(_files.write_report(arguments.output, figures))
+        figures["notes"].append(f"The tables are in {arguments.output}: {written}.")
     return Result(figures, _report_text.write, lambda: _draw(figures))
 
 
