@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skrank._commands import cluster, mixture
+from skrank._commands import _label, cluster, mixture
 from skrank._commands._text import heading, number, paragraph, percent, shorten, table
 
 MOST_ITEMS = 15
@@ -135,36 +135,8 @@ def groups(figures):
 
 
 def prediction(figures):
-    """How well the label is predicted."""
-    found = figures["prediction"]
-    shares = ", ".join(f"{one['label']}: {percent(one['share'])}" for one in found["classes"])
-    sample = f" A random sample of the {number(figures['n_rankings'])} rankings." if found["sampled"] else ""
-    rows = [["always the largest class", f"{found['baseline']:.3f}", ""]]
-    rows += [
-        [f"SVC, {one['kernel'].capitalize()} kernel", f"{one['accuracy']:.3f}", f"{one['standard_error']:.3f}"]
-        for one in found["models"]
-    ]
-    best = max(found["models"], key=lambda one: one["accuracy"])
-    tells = best["accuracy"] - found["baseline"] > 2 * best["standard_error"]
-    verdict = (
-        f"It does: {percent(best['accuracy'])} are predicted right, and {percent(found['baseline'])} by always "
-        "guessing the largest class."
-        if tells
-        else "Nothing says so: no prediction is two standard errors better than always guessing the largest class."
-    )
-    return "\n".join(
-        [
-            heading("Does the ranking tell the label?"),
-            paragraph(
-                f"{found['n_samples']} labelled rankings ({shares}). {found['n_splits']}-fold cross-validation of "
-                f"support vector machines (C = 1) on PartialRankingKernel.{sample}"
-            ),
-            "",
-            table(["", "accuracy", "standard error"], rows, left=[0]),
-            "",
-            paragraph(verdict),
-        ]
-    )
+    """Whether people of different labels rank differently, and how well the label is predicted."""
+    return _label.write(figures["prediction"], figures["n_rankings"])
 
 
 SECTIONS = {

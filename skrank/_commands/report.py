@@ -2,11 +2,8 @@
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.svm import SVC
 
-from skrank._commands import _files, _input, _report_text, cluster, mixture
+from skrank._commands import _files, _input, _label, _report_text, cluster, mixture
 from skrank._commands._output import Result
 from skrank._commands._text import number
 from skrank._rankings import (
@@ -20,9 +17,8 @@ from skrank._rankings import (
     to_rank_matrix,
 )
 from skrank.inspection import PairwisePreferenceDisplay, RankDistributionDisplay
-from skrank.inspection._base import plain, representative_rows, whole
+from skrank.inspection._base import plain
 from skrank.inspection._rank_distribution import place_shares
-from skrank.kernels import PartialRankingKernel
 from skrank.stats import borda_consensus, kemeny_consensus, pairwise_majority
 
 HELP = "Describe a set of rankings: sizes, ties and gaps, consensus, majorities, clusters, groups, what tells a label."
@@ -46,12 +42,9 @@ examples:
     order the two), condorcet_winner, cycles,
   clusters, mixture (null if there is too little): as the subcommands cluster and mixture print them,
   prediction (null without --label): n_samples, sampled (whether they are a random sample), n_splits, classes (with
-    label and share), baseline, and models, each with kernel, accuracy, standard_error,
+    label and share), pvalue (of rankings that do not depend on the label), n_permutations, baseline, and models, each
+    with kernel, accuracy, standard_error, gain (over the baseline), gain_standard_error,
   notes."""
-
-LABEL_SAMPLE = 2000
-MOST_CLASSES = 20
-N_SPLITS = 5
 
 
 def add_arguments(parser):
@@ -65,7 +58,7 @@ def run(arguments):
     """The report on the file's rankings."""
     rankings = _input.read_rankings(arguments.file, arguments)
     if rankings.labels is not None:
-        _check_labels(rankings)
+        _label.check(rankings)
     table = aggregate(check_rankings(rankings.ranks), rankings.weights)
     distinct = rankings._replace(ranks=to_rank_matrix(table.ranks), weights=table.weights, labels=None)
     figures = {
@@ -152,31 +145,8 @@ def clusters(rankings, distinct):
 
 
 def prediction(rankings, distinct):
-    """Cross-validated accuracy of predicting the label from the ranking."""
-    if rankings.labels is None:
-        return None
-    drawn, sampled = _labelled_sample(rankings)
-    X, y = rankings.ranks[drawn], rankings.labels[drawn]
-    classes, counts = np.unique(y, return_counts=True)
-    # Weights that are no counts draw a ranking repeatedly, which must not be both learnt and predicted.
-    copies = None if whole(rankings.weights) else drawn
-    n_independent = len(y) if copies is None else len(np.unique(copies))
-    kind = StratifiedKFold if copies is None else StratifiedGroupKFold
-    folds = list(kind(N_SPLITS, shuffle=True, random_state=0).split(X, y, copies))
-    models = []
-    for kernel in ("kendall", "mallows"):
-        pipeline = make_pipeline(PartialRankingKernel(kernel=kernel, random_state=0), SVC(kernel="precomputed"))
-        accuracy = np.average(cross_val_score(pipeline, X, y, cv=folds), weights=[len(test) for _, test in folds])
-        error = np.sqrt(accuracy * (1 - accuracy) / n_independent)
-        models.append({"kernel": kernel, "accuracy": accuracy, "standard_error": error})
-    return {
-        "n_samples": len(y),
-        "sampled": sampled,
-        "n_splits": N_SPLITS,
-        "classes": [{"label": label, "share": count / len(y)} for label, count in zip(classes, counts, strict=True)],
-        "baseline": counts.max() / len(y),
-        "models": models,
-    }
+    """Whether people of different labels rank differently, and how well a label is predicted."""
+    return None if rankings.labels is None else _label.describe(rankings)
 
 
 SECTIONS = {
@@ -190,31 +160,6 @@ SECTIONS = {
 
 
 # ---------------------------------------------------------------- parts
-def _check_labels(rankings):
-    """Whether there is something to predict, before anything is computed."""
-    times = rankings.weights if whole(rankings.weights) else (rankings.weights > 0).astype(float)
-    seen = times > 0
-    classes, codes = np.unique(rankings.labels[seen], return_inverse=True)
-    counts = np.bincount(codes, times[seen])
-    if not 2 <= len(classes) <= MOST_CLASSES:
-        raise ValueError(f"the label has {len(classes)} distinct values; 2 to {MOST_CLASSES} classes can be predicted.")
-    if counts.min() < N_SPLITS:
-        rarest = str(classes[counts.argmin()])
-        raise ValueError(f"the label {rarest!r} occurs {counts.min():.0f} times: cross-validation needs {N_SPLITS}.")
-    drawn = _labelled_sample(rankings)[0]
-    drawn = drawn if whole(rankings.weights) else np.unique(drawn)
-    in_sample = np.unique(rankings.labels[drawn], return_counts=True)[1]
-    if np.count_nonzero(in_sample >= N_SPLITS) < 2:
-        raise ValueError(
-            f"one label is nearly all: no other occurs {N_SPLITS} times in a random sample of {LABEL_SAMPLE}, which "
-            "cross-validation needs."
-        )
-
-
-def _labelled_sample(rankings):
-    return representative_rows(rankings.weights, LABEL_SAMPLE)
-
-
 def _cycles(majority, order):
     """Sets of items that beat one another in circles by majority, each in the order given."""
     _, component = connected_components(majority, directed=True, connection="strong")

@@ -1,14 +1,16 @@
 """`skrank test`: do two sets of rankings of the same items come from one distribution, and where do they differ?"""
 
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from skrank._commands import _input
 from skrank._commands._arguments import at_least_two, positive, whole
+from skrank._commands._differences import holm, item_differences, net_wins
 from skrank._commands._output import Result
 from skrank._commands._text import heading, number, paragraph, shorten, table
-from skrank._rankings import MISSING, check_rankings, mean_places, n_ranked
+from skrank._rankings import check_rankings
 from skrank.kernels._methods import has_closed_form
 from skrank.kernels._names import KERNEL_NAMES, named_kernel
 from skrank.stats import kemeny_consensus, mmd_test
@@ -19,24 +21,29 @@ examples:
   {prog} east.soc west.soc                       do people of two regions rank alike?
   {prog} women.csv men.csv --scores --plot difference.png
   {prog} before.csv after.csv --orderings --unranked missing --permutations 9999
+  {prog} survey.csv --by gender --items 'Q5_*'     groups of one file; of more than two, all pairs
 
 The files have the same items, in any order of the columns. The test compares all that the rankings say,
 not only an average: the statistic is the maximum mean discrepancy (MMD) of a kernel, its p-value the
 share of random divisions of all rankings into two such sets with a statistic at least as large. Rankings
-must be independent: several of one person are not.
+must be independent: several of one person are not. An item's p-value allows for the number of items, those
+of several pairs of groups for the number of pairs (Holm).
 
 --json prints an object with: columns, unranked, kernel, nu (its scale, null if it has none), statistic (squared MMD,
   unbiased: it may be negative), pvalue, n_permutations, null_quantiles (of the statistic by chance: 0.5, 0.95, 0.99),
   samples: two, each with title, n_rankings, n_tested, consensus (items, best first),
   items, by decreasing absolute z: each with item, places (in the two consensus rankings, from 1), net_wins (items
-    that it beats less those that beat it, mean in each set), difference (of these), standard_error, z (their ratio),
-  notes."""
+    that it beats less those that beat it, mean in each set), difference (of these), standard_error (over random
+    divisions), z (their ratio), pvalue (of any item's differing so much by chance),
+  notes. With --by and more than two groups: columns, by, groups (title, n_rankings, net_wins of the items), items,
+  pairs (first, second, statistic, pvalue, pvalue_holm), notes."""
 
 ALPHA = 0.05
-NOTABLE = 3.0  # standard errors of a difference, as there are many items
+MOST_GROUPS = 12
 SAMPLE, SAMPLE_SLOW = 2000, 500
 MOST_ITEMS = 15
 PLOTTED_ITEMS = 40
+PAIR_FIGURES = ("statistic", "pvalue")
 QUANTILES = (0.5, 0.95, 0.99)
 
 
@@ -51,7 +58,8 @@ class Sample(NamedTuple):
 def add_arguments(parser):
     """Add the command's arguments to its parser."""
     parser.add_argument("first", metavar="A", help=_input.FILES)
-    parser.add_argument("second", metavar="B", help="another file of rankings of the same items")
+    parser.add_argument("second", metavar="B", nargs="?", help="another file of rankings of the same items")
+    parser.add_argument("--by", metavar="COLUMN", help="compare the groups of A that this column names")
     parser.add_argument(
         "--kernel",
         choices=KERNEL_NAMES,
@@ -79,15 +87,48 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    """The test of the two files' rankings."""
+    """The test of two files' rankings, or of the groups of one file."""
+    if (arguments.second is None) == (arguments.by is None):
+        raise ValueError("the test needs a second file, or --by and a column that names groups.")
+    if arguments.weight is not None:
+        raise ValueError(
+            "the test takes each person once and knows no survey weights. Pass --ignore instead of --weight; the "
+            "subcommands report and mixture use weights."
+        )
+    rng = np.random.default_rng(arguments.seed)
+    groups, paths = _groups_of_a_file(arguments) if arguments.by else _two_files(arguments)
+    if len(groups) > 2:
+        return _all_pairs(groups, paths, arguments, rng)
+    figures, result = _compare(groups, paths, arguments, rng)
+    return Result(figures, write, lambda: _draw(figures, result.null_distribution))
+
+
+def _two_files(arguments):
     if arguments.first == arguments.second == "-":
         raise ValueError("standard input can be one of the two files only.")
-    rng = np.random.default_rng(arguments.seed)
-    first, second = (_input.read_rankings(path, arguments) for path in (arguments.first, arguments.second))
     paths = [_input.STANDARD_INPUT if path == "-" else path for path in (arguments.first, arguments.second)]
-    second = _with_items_of(second, first, paths)
-    most = arguments.sample or _default_sample(arguments.kernel, first, second)
-    samples = [_sample(*one, most, rng) for one in zip((first, second), paths, strict=True)]
+    first, second = (_input.read_rankings(path, arguments) for path in (arguments.first, arguments.second))
+    return [first, _with_items_of(second, first, paths)], paths
+
+
+def _groups_of_a_file(arguments):
+    rankings = _input.read_rankings(arguments.first, arguments, by=arguments.by)
+    if rankings.labels is None:
+        raise ValueError("--by needs a CSV file or a workbook.")
+    names = np.unique(rankings.labels[rankings.weights > 0])
+    if not 2 <= len(names) <= MOST_GROUPS:
+        raise ValueError(
+            f"column {arguments.by!r} names {len(names)} groups; the test compares 2 to {MOST_GROUPS} of them."
+        )
+    members = [rankings.labels == name for name in names]
+    groups = [rankings._replace(ranks=rankings.ranks[rows], weights=rankings.weights[rows]) for rows in members]
+    return groups, [f"{arguments.by}: {name}" for name in names]
+
+
+def _compare(groups, paths, arguments, rng):
+    """The figures of two sets of rankings, and the result of the test."""
+    most = arguments.sample or _default_sample(arguments.kernel, *groups)
+    samples = [_sample(*one, most, rng) for one in zip(groups, paths, strict=True)]
     result = mmd_test(
         samples[0].tested,
         samples[1].tested,
@@ -95,10 +136,10 @@ def run(arguments):
         n_permutations=arguments.permutations,
         random_state=arguments.seed,
     )
-    consensus = [kemeny_consensus(one.rankings.ranks, sample_weight=one.rankings.weights).ranks for one in samples]
-    names = first.item_names
+    consensus = [kemeny_consensus(one.ranks, sample_weight=one.weights).ranks for one in groups]
+    names = groups[0].item_names
     figures = {
-        "columns": first.description,
+        "columns": groups[0].description,
         "unranked": arguments.unranked,
         "kernel": arguments.kernel,
         "nu": getattr(result.kernel, "nu", None),
@@ -115,10 +156,34 @@ def run(arguments):
             }
             for one, ranks in zip(samples, consensus, strict=True)
         ],
-        "items": _items(samples, consensus, names),
+        "items": _items(groups, consensus, names, arguments.permutations, rng),
         "notes": [],
     }
-    return Result(figures, write, lambda: _draw(figures, result.null_distribution))
+    return figures, result
+
+
+def _all_pairs(groups, paths, arguments, rng):
+    """Every two groups, with p-values that allow for the number of pairs."""
+    pairs = []
+    for first, second in combinations(range(len(groups)), 2):
+        chosen = [groups[first], groups[second]], [paths[first], paths[second]]
+        figures, _ = _compare(*chosen, arguments, rng)
+        pairs.append({"first": paths[first], "second": paths[second], **{key: figures[key] for key in PAIR_FIGURES}})
+    for pair, pvalue in zip(pairs, holm([pair["pvalue"] for pair in pairs]), strict=True):
+        pair["pvalue_holm"] = pvalue
+    figures = {
+        "columns": groups[0].description,
+        "by": arguments.by,
+        "groups": [
+            {"title": path, "n_rankings": one.weights.sum(), "net_wins": _mean_net_wins(one)}
+            for one, path in zip(groups, paths, strict=True)
+        ],
+        "items": groups[0].item_names,
+        "n_permutations": arguments.permutations,
+        "pairs": pairs,
+        "notes": [],
+    }
+    return Result(figures, _write_pairs, lambda: _draw_groups(figures))
 
 
 # ---------------------------------------------------------------- figures
@@ -157,32 +222,26 @@ def _sample(rankings, path, most, rng):
     return Sample(rankings, rankings.ranks[rows], path)
 
 
-def _items(samples, consensus, names):
+def _items(groups, consensus, names, n_permutations, rng):
     """How each item fares in the two sets, the largest difference first."""
-    moments = [_net_wins(one.rankings) for one in samples]
-    difference = moments[1][0] - moments[0][0]
-    error = np.sqrt(moments[0][1] + moments[1][1])
-    z = np.divide(difference, error, out=np.zeros_like(error), where=error > 0)
+    first, second = groups
+    found = item_differences(first.ranks, second.ranks, first.weights, second.weights, n_permutations, rng)
     return [
         {
             "item": names[item],
             "places": [None if np.isnan(ranks[item]) else int(ranks[item]) + 1 for ranks in consensus],
-            "net_wins": [mean[item] for mean, _ in moments],
-            "difference": difference[item],
-            "standard_error": error[item],
-            "z": z[item],
+            "net_wins": found.means[:, item],
+            "difference": found.means[1, item] - found.means[0, item],
+            "standard_error": found.standard_error[item],
+            "z": found.z[item],
+            "pvalue": found.pvalue[item],
         }
-        for item in np.argsort(-np.abs(z), kind="stable")
+        for item in np.argsort(-np.abs(found.z), kind="stable")
     ]
 
 
-def _net_wins(rankings):
-    """Items that each item beats less those that beat it: the mean over the rankings, and its variance."""
-    ranks = check_rankings(rankings.ranks)
-    wins = np.where(ranks == MISSING, 0.0, n_ranked(ranks)[:, None] - 1 - 2 * mean_places(ranks))
-    share = rankings.weights / rankings.weights.sum()
-    mean = share @ wins
-    return mean, share @ (wins - mean) ** 2 / max(rankings.weights.sum() - 1, 1)
+def _mean_net_wins(rankings):
+    return rankings.weights @ net_wins(check_rankings(rankings.ranks)) / rankings.weights.sum()
 
 
 # ---------------------------------------------------------------- text
@@ -195,7 +254,7 @@ def write(figures):
         if differ
         else f"Nothing says that the two sets of rankings differ (p = {figures['pvalue']:.2g})."
     )
-    notable = sum(abs(one["z"]) >= NOTABLE for one in figures["items"])
+    notable = sum(one["pvalue"] <= ALPHA for one in figures["items"])
     rows = [
         [
             shorten(one["item"], 40),
@@ -203,6 +262,7 @@ def write(figures):
             *(f"{wins:+.2f}" for wins in one["net_wins"]),
             f"{one['difference']:+.2f}",
             f"{one['z']:+.1f}",
+            f"{one['pvalue']:.3f}",
         ]
         for one in figures["items"][:MOST_ITEMS]
     ]
@@ -219,13 +279,38 @@ def write(figures):
                 "random divisions."
             ),
             "",
-            table(["", "place in A", "in B", "net wins in A", "in B", "difference", "in errors"], rows, left=[0]),
+            table(["", "place in A", "in B", "net wins in A", "in B", "difference", "in errors", "p"], rows, left=[0]),
             *([f"(the first {MOST_ITEMS} of {n_items} items)"] if n_items > MOST_ITEMS else []),
             "",
             paragraph(
                 "Place: in the set's consensus (Kemeny's). Net wins: items that it beats less those that beat it, mean "
-                f"over the rankings. In errors: the difference in standard errors; {notable} of {n_items} items differ "
-                f"by {NOTABLE:g} or more."
+                "over the rankings. In errors: the difference in standard errors, those of random divisions; p: how "
+                f"often chance takes any item so far. {notable} of {n_items} items differ with p of {ALPHA:g} or less."
+            ),
+        ]
+    )
+
+
+def _write_pairs(figures):
+    """The table of all pairs of groups as text."""
+    rows = [
+        [shorten(one["first"], 28), shorten(one["second"], 28), f"{one['pvalue']:.3f}", f"{one['pvalue_holm']:.3f}"]
+        for one in figures["pairs"]
+    ]
+    differ = sum(one["pvalue_holm"] <= ALPHA for one in figures["pairs"])
+    sizes = [[shorten(one["title"], 40), number(one["n_rankings"])] for one in figures["groups"]]
+    return "\n".join(
+        [
+            heading(f"Do the groups of {figures['by']} rank alike?", "="),
+            paragraph(f"{differ} of {len(rows)} pairs of groups differ with a p of {ALPHA:g} or less after Holm."),
+            "",
+            table(["", "rankings"], sizes, left=[0]),
+            "",
+            table(["", "", "p", "p (Holm)"], rows, left=[0, 1]),
+            "",
+            paragraph(
+                "p: of the maximum mean discrepancy of the two groups; Holm: allowing for the number of pairs. To see "
+                "where two of them differ, compare them in a file of their own."
             ),
         ]
     )
@@ -266,4 +351,29 @@ def _draw(figures, null_distribution):
     right.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False)
     if len(items) < len(figures["items"]):
         left.set_title(f"the {len(items)} of {len(figures['items'])} items that differ most", fontsize="small")
+    return figure
+
+
+def _draw_groups(figures):
+    """The net wins of the items in each group."""
+    import matplotlib.pyplot as plt
+
+    from skrank.inspection._base import class_colours
+    from skrank.inspection._base import shorten as shorten_middle
+
+    wins = np.array([one["net_wins"] for one in figures["groups"]])
+    order = np.argsort(-wins.mean(axis=0))[:PLOTTED_ITEMS]
+    figure, axes = plt.subplots(figsize=(8, 2.5 + 0.25 * max(len(order), 8)), layout="constrained")
+    place = np.arange(len(order))
+    axes.hlines(place, wins[:, order].min(axis=0), wins[:, order].max(axis=0), color="0.7", zorder=1)
+    colours = class_colours(len(wins))
+    for one, values, colour, marker in zip(figures["groups"], wins, colours, "osD^vP*Xdh<>", strict=False):
+        label = f"{shorten_middle(one['title'], 40)} ({number(one['n_rankings'])})"
+        axes.scatter(values[order], place, color=colour, marker=marker, label=label, zorder=2)
+    axes.set_yticks(place, [shorten_middle(figures["items"][item], 24) for item in order])
+    axes.invert_yaxis()
+    axes.set_xlabel("net wins: items it beats less items that beat it")
+    axes.grid(axis="x", color="0.9")
+    axes.set_axisbelow(True)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, ncols=2)
     return figure

@@ -110,40 +110,45 @@ def test_a_label_is_predicted(run):
     told = "\n".join(",".join(map(str, [*row[:4], "low" if row[0] < row[1] else "high", row[5]])) for row in rows)
     code, text, _ = run(header + told, "--label", "kind", "--ignore", "id")
     assert code == 0
-    section = text[text.index("Does the ranking tell the label?") :]
+    section = text[text.index("Do people of different labels rank differently?") :]
     assert "60 labelled rankings" in section
     accuracy = {match[1]: float(match[2]) for match in re.finditer(r"SVC, (\w+) kernel +(\d\.\d+)", section)}
     assert set(accuracy) == {"Kendall", "Mallows"}
     assert min(accuracy.values()) > 0.85
-    assert "It does: " in section
+    assert "They do (p = 0.001)" in section
+    assert "A person's label can be predicted" in section
     untold = "\n".join(",".join(map(str, [*row[:4], rng.choice(["low", "high"]), row[5]])) for row in rows)
     _, text, _ = run(header + untold, "--label", "kind", "--ignore", "id")
     accuracy = [float(value) for value in re.findall(r"SVC, \w+ kernel +(\d\.\d+)", text)]
     assert max(accuracy) < 0.8  # 0.5 with a standard error of 0.065
     found = json.loads(run(header + untold, "--label", "kind", "--ignore", "id", "--json")[1])["prediction"]
-    best = max(found["models"], key=lambda one: one["accuracy"])
-    assert ("Nothing says so" in text) == (best["accuracy"] <= found["baseline"] + 2 * best["standard_error"])
+    assert ("Nothing says so" in text) == (found["pvalue"] > 0.05)
 
 
-@pytest.mark.parametrize(("n_rankings", "weight"), [(2100, 1), (300, 0.7)])
-def test_no_ranking_is_both_learnt_and_predicted(run, n_rankings, weight):
+@pytest.mark.parametrize(("n_rankings", "option"), [(2100, "--count"), (300, "--weight")])
+def test_no_ranking_is_both_learnt_and_predicted(run, n_rankings, option):
     """Whether a sample is drawn or weights are no counts: random labels cannot be predicted."""
     rng = np.random.default_rng(0)
-    rows = [[*rng.permutation(10), rng.choice(["low", "high"]), weight] for _ in range(n_rankings)]
+    rows = [
+        [*rng.permutation(10), rng.choice(["low", "high"]), 1 + 2 * (option == "--weight" and row % 2)]
+        for row in range(n_rankings)
+    ]
     told = ",".join("abcdefghij") + ",kind,w\n" + "\n".join(",".join(map(str, row)) for row in rows)
-    found = json.loads(run(told, "--label", "kind", "--weight", "w", "--json")[1])["prediction"]
-    assert found["sampled"]
+    found = json.loads(run(told, "--label", "kind", option, "w", "--json")[1])["prediction"]
+    assert found["sampled"] == (option == "--count")
+    assert found["pvalue"] > 0.01
     for model in found["models"]:
         assert model["accuracy"] < 0.5 + 4 * model["standard_error"]
-        assert model["standard_error"] == pytest.approx(np.sqrt(0.25 / min(n_rankings, 2000)), rel=0.05)
+        effective = 2000 if option == "--count" else 240  # (150 + 450)^2 / (150 + 9 x 150)
+        assert model["standard_error"] == pytest.approx(np.sqrt(0.25 / effective), rel=0.05)
 
 
 def test_labels_are_counted_by_weight(run):
     text = "a,b,k,w\n0,1,x,{}\n1,0,y,{}\n"
-    found = json.loads(run(text.format(30, 10), "--label", "k", "--weight", "w", "--json")[1])["prediction"]
+    found = json.loads(run(text.format(30, 10), "--label", "k", "--count", "w", "--json")[1])["prediction"]
     assert found["classes"] == [{"label": "x", "share": 0.75}, {"label": "y", "share": 0.25}]
     assert found["models"][0]["accuracy"] == 1
-    options = ["--label", "k", "--weight", "w"]
+    options = ["--label", "k", "--count", "w"]
     assert "the label has 1 distinct values" in run(text.format(0, 10), *options)[2]
     assert "the label 'x' occurs 4 times" in run(text.format(4, 10), *options)[2]
     code, _, error = run(text.format(5, 1_000_000), *options)
@@ -203,9 +208,9 @@ def test_gaps(run, gap):
             ["--label", "k"],
             "the label 'y' occurs 1 times: cross-validation needs 5",
         ),
-        ("a,b,n\n0,1,-1\n", ["--weight", "n"], "line 2: the weight -1 is negative"),
-        ("a,b,n\n0,1,\n", ["--weight", "n"], "line 2: '' in column 'n' is not a number"),
-        ("a,b,n\n0,1,0\n", ["--weight", "n"], "line 2: all weights are 0"),
+        ("a,b,n\n0,1,-1\n", ["--count", "n"], "line 2: the weight -1 is negative"),
+        ("a,b,n\n0,1,\n", ["--count", "n"], "line 2: '' in column 'n' is not a number"),
+        ("a,b,n\n0,1,0\n", ["--count", "n"], "line 2: all weights are 0"),
     ],
 )
 def test_broken_csv(run, text, options, message):

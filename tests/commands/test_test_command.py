@@ -53,7 +53,7 @@ def test_it_is_the_mmd_test_of_the_two_files(tmp_path, capsys, samples):
     a = next(one for one in figures["items"] if one["item"] == "a")
     wins = [4 - 2 * Z[:, 0] for Z in (X, Y)]
     assert a["net_wins"] == pytest.approx([one.mean() for one in wins])
-    error = np.sqrt(sum(one.var(ddof=1) / len(one) for one in wins))
+    error = np.sqrt(np.concatenate(wins).var(ddof=1) * sum(1 / len(one) for one in wins))
     assert a["standard_error"] == pytest.approx(error)
     assert a["z"] == pytest.approx((wins[1].mean() - wins[0].mean()) / error)
     assert abs(figures["items"][0]["z"]) == max(abs(one["z"]) for one in figures["items"])
@@ -90,7 +90,7 @@ def test_many_rankings_are_sampled(tmp_path, capsys, samples):
     X, Y = samples
     weights = np.full(80, 50)
     files = write(tmp_path / "x.csv", X, weights=weights), write(tmp_path / "y.csv", Y, weights=np.ones(60))
-    code, text, _ = run(capsys, *files, "--weight", "n", "--sample", "100")
+    code, text, _ = run(capsys, *files, "--count", "n", "--sample", "100")
     assert code == 0
     assert "4000 rankings, 100 of them tested" in text
     assert "60 rankings\n" in text
@@ -100,7 +100,7 @@ def test_fewer_are_sampled_where_there_is_no_closed_form(tmp_path, capsys, sampl
     X = np.where(samples[0] < 3, samples[0], np.nan)
     weights = np.full(80, 10)
     files = [write(tmp_path / f"{name}.csv", X, weights=weights) for name in "xy"]
-    options = ["--weight", "n", "--permutations", "9", "--unranked"]
+    options = ["--count", "n", "--permutations", "9", "--unranked"]
     assert run(capsys, *files, *options, "missing")[1].count("800 rankings, 500 of them tested") == 2
     assert run(capsys, *files, *options, "last")[1].count("800 rankings\n") == 2
 
@@ -110,7 +110,11 @@ def test_fewer_are_sampled_where_there_is_no_closed_form(tmp_path, capsys, sampl
     [
         ("a,b,c,d,x\n0,1,2,3,4\n1,0,2,3,4\n", [], "'e' is in x.csv only and 'x' is in y.csv only"),
         ("a,b,c,d,e\n0,1,2,3,4\n", [], "y.csv has one ranking"),
-        ("a,b,c,d,e,n\n0,1,2,3,4,1.5\n1,0,2,3,4,1\n", ["--weight", "n"], "a weight is 1.5"),
+        (
+            "a,b,c,d,e,n\n0,1,2,3,4,1.5\n1,0,2,3,4,1\n",
+            ["--count", "n"],
+            "the count 1.5 is not a whole number",
+        ),
     ],
 )
 def test_files_that_do_not_go_together(tmp_path, capsys, samples, text, options, message, monkeypatch):
@@ -143,3 +147,62 @@ def test_a_sample_of_one(capsys):
         run(capsys, "x.csv", "y.csv", "--sample", "1")
     assert stop.value.code == 2
     assert "must be a whole number from 2, got '1'" in capsys.readouterr().err
+
+
+def survey(tmp_path, groups, n=60):
+    rows = []
+    for name, phi, center in groups:
+        X = make_rankings(n, 5, phi=phi, center=center, random_state=len(rows))
+        rows += [[*map(int, row), name] for row in X]
+    (tmp_path / "survey.csv").write_text("\n".join(",".join(map(str, row)) for row in [[*NAMES, "group"], *rows]))
+    return str(tmp_path / "survey.csv")
+
+
+def test_two_groups_of_one_file(tmp_path, capsys, samples):
+    path = survey(tmp_path, [("women", 0.7, range(5)), ("men", 0.7, CENTER)])
+    code, text, error = run(capsys, path, "--by", "group")
+    assert (code, error) == (0, "")
+    assert "A: group: men, 60 rankings" in text
+    assert "B: group: women, 60 rankings" in text
+    assert "The two sets of rankings differ (p = 0.001)." in text
+
+
+def test_all_pairs_of_more_groups_with_holm(tmp_path, capsys):
+    path = survey(tmp_path, [("a", 0.5, range(5)), ("b", 0.5, range(5)), ("c", 0.5, CENTER)])
+    figures = json.loads(run(capsys, path, "--by", "group", "--json")[1])
+    pvalues = {(one["first"][-1], one["second"][-1]): one["pvalue_holm"] for one in figures["pairs"]}
+    assert pvalues.keys() == {("a", "b"), ("a", "c"), ("b", "c")}
+    assert pvalues["a", "c"] == pvalues["b", "c"] == pytest.approx(0.003)
+    assert pvalues["a", "b"] > 0.05
+    text = run(capsys, path, "--by", "group", "--plot", str(tmp_path / "groups.svg"))[1]
+    assert "2 of 3 pairs of groups differ" in text
+    assert (tmp_path / "groups.svg").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "needs a second file, or --by"),
+        (["--by", "a"], "names 5 groups"),
+        (["--by", "nothing"], "no column is called 'nothing'"),
+        (["--by", "group", "--weight", "a"], "knows no survey weights"),
+    ],
+)
+def test_groups_that_cannot_be_compared(tmp_path, capsys, options, message):
+    path = survey(tmp_path, [("women", 0.7, range(5)), ("men", 0.7, CENTER)])
+    if options == ["--by", "a"]:
+        message = "only|names|not"  # a column of ranks names no groups; without it the others are no places
+    code, _, error = run(capsys, path, *options)
+    assert code == 2
+    assert re.search(message, error)
+
+
+def test_unanimous_sets_have_no_infinite_errors(tmp_path, capsys):
+    X = np.tile(np.arange(5.0), (10, 1))
+    files = write(tmp_path / "x.csv", X), write(tmp_path / "y.csv", X)
+    for one in json.loads(run(capsys, *files, "--json")[1])["items"]:
+        assert (one["difference"], one["z"], one["pvalue"]) == (0, 0, 1)
+    files = files[0], write(tmp_path / "z.csv", X[:, ::-1])
+    for one in json.loads(run(capsys, *files, "--json")[1])["items"]:
+        assert abs(one["z"]) < 10
+        assert one["pvalue"] == (1 if one["item"] == "c" else 0.001)
