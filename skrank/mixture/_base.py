@@ -19,6 +19,11 @@ from skrank.mixture._goodness_of_fit import GoodnessOfFitResult, goodness_of_fit
 from skrank.mixture._missing import decide, leaves_items_out, posterior
 from skrank.mixture._model import Mixture, description_length, n_samples_required, sample_mixture
 from skrank.mixture._pair_counts import PairCounts
+from skrank.mixture._prediction import (
+    marginal_pair_probabilities,
+    nearest_consistent_rankings,
+    subset_pair_probabilities,
+)
 from skrank.mixture._search import Search, SearchOptions, n_effective_components, n_steps_at_most, subsample
 from skrank.mixture._stability import StabilityResult, half_sample_stability
 from skrank.mixture._voters import check_groups, make_table, orders_something
@@ -80,7 +85,8 @@ path_ : list of MixtureFit
     searched). With "auto" all are fits to all rankings; with a given number those before the last, if any, are as
     grown, not polished, on at most `subsample` rankings.
 missing_ : {"subset", "marginal"}
-    The model of missing items in use. "marginal" falls back to "subset" where its draws do not reach the data.
+    The model of missing items in use. "marginal" where X of `fit` leaves nothing out, unless `missing` is "subset":
+    what rows of a prediction then leave out is unknown. "subset" where draws of the marginal model do not reach X.
 missing_log_likelihoods_ : dict
     Total log-likelihood of the data by model, in nats; NaN for the marginal model where it was not fitted.
 stability_ : ndarray of shape (n_components,)
@@ -278,7 +284,8 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
     def _decide_on_missing(self, search, fit, options):
         """Set the model of missing items; its fit."""
-        self.missing_ = "marginal" if self.missing == "marginal" else "subset"
+        # Voters who leave nothing out have full rankings, of which later rows may tell a part.
+        self.missing_ = "subset" if self.missing == "subset" else "marginal"
         self.missing_log_likelihoods_ = {"subset": search.data.total_weight * fit.mixture.log_likelihood}
         if self.missing == "subset" or not leaves_items_out(search.data):
             self.missing_log_likelihoods_["marginal"] = np.nan
@@ -429,6 +436,52 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         check_is_fitted(self)
         data = self._table(X, sample_weight, groups)[0]
         return float(posterior(data, self._mixture(), self.missing_)[1])
+
+    def predict_ranking(self, X: ArrayLike, groups: ArrayLike | None = None) -> Integers:
+        """The most probable full ranking of each voter, given what the row ranks.
+
+        Under the voter's most probable component: the ranking nearest to its center among those that are consistent
+        with the row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_items)
+            Rank matrix, ties and missing items allowed; a row may be all NaN.
+        groups : array-like of shape (n_samples,), default=None
+            The voter of each row, as in `fit`: the component is the voter's, the ranking the row's.
+
+        Returns
+        -------
+        ranks : ndarray of shape (n_samples, n_items)
+            0-based positions.
+        """
+        labels = self.predict(X, groups)
+        ranks = check_rankings(X, estimator=self, reset=False)
+        return nearest_consistent_rankings(ranks, self.centers_[labels])
+
+    def predict_pairwise_proba(self, X: ArrayLike, groups: ArrayLike | None = None) -> Floats:
+        """Probability that a voter prefers one item to another, given what the row ranks.
+
+        1 and 0 for pairs that the row orders. For others the average over the components by the voter's posterior
+        probabilities: in the marginal model (`missing_`) the probability that the voter's full ranking, consistent with
+        the row, has the one item first, by 128 weighted draws; in the subset model that of a comparison of the two.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_items)
+            Rank matrix, ties and missing items allowed; a row may be all NaN.
+        groups : array-like of shape (n_samples,), default=None
+            The voter of each row, as in `fit`.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_items, n_items)
+            Entry [s, i, j] is the probability that the voter of row s prefers item i to item j; 0.5 on the diagonal.
+        """
+        responsibilities = self.predict_proba(X, groups)
+        ranks = check_rankings(X, estimator=self, reset=False)
+        by_model = marginal_pair_probabilities if self.missing_ == "marginal" else subset_pair_probabilities
+        return by_model(ranks, responsibilities, self.centers_, self.dispersions_)
 
     # ------------------------------------------------------------ criteria
     def _criterion(self, X, sample_weight, groups, penalty_of):

@@ -1,5 +1,6 @@
 """Between orderings, top-k lists, scores, pairwise wins and rank matrices."""
 
+from skrank.preprocessing._comparisons import ranks_from_comparisons
 from skrank.preprocessing._encoder import OrderingEncoder
 from skrank.preprocessing._orderings import orderings_from_ranks, ranks_from_orderings
 from skrank.preprocessing._pairs import ranks_from_pairs, ranks_from_wins
@@ -8,6 +9,7 @@ from skrank.preprocessing._scores import ranks_from_scores
 __all__ = [
     "OrderingEncoder",
     "orderings_from_ranks",
+    "ranks_from_comparisons",
     "ranks_from_orderings",
     "ranks_from_pairs",
     "ranks_from_scores",

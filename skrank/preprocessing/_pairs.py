@@ -100,7 +100,7 @@ def ranks_from_pairs(
         )
     items = distinct_labels(table) if items is None else check_items(items)
     codes = encode(table, items)
-    _refuse_pairs(codes, table)
+    refuse_pairs(codes, table)
     weight = check_weights(sample_weight, table)
     names, group = np.array(["all"]), np.zeros(len(table), np.intp)
     if groups is not None:
@@ -225,12 +225,13 @@ def _check_groups(groups, table):
     return names, group
 
 
-def _refuse_pairs(codes, table):
+def refuse_pairs(codes, table, name="pairs"):
+    """Raise where a pair holds an unknown item, a gap, or one item twice."""
     for code, what in ((UNKNOWN, "an unknown item"), (GAP, "a gap where an item is expected")):
         if (codes == code).any():
             row, side = np.argwhere(codes == code)[0]
-            raise ValueError(f"Row {row} of pairs holds {what}: {table[row, side]!r}.")
+            raise ValueError(f"Row {row} of {name} holds {what}: {table[row, side]!r}.")
     itself = codes[:, 0] == codes[:, 1]
     if itself.any():
         row = int(itself.argmax())
-        raise ValueError(f"Row {row} of pairs compares {table[row, 0]!r} with itself.")
+        raise ValueError(f"Row {row} of {name} compares {table[row, 0]!r} with itself.")

@@ -91,9 +91,9 @@ def test_the_climb_never_lowers_the_penalized_likelihood_and_solves_the_moment_e
     moved = centers.copy()
     moved[:, np.argsort(centers[0])[:3]] = centers[:, np.argsort(centers[0])[[1, 2, 0]]]
     start = Mixture(moved, np.array([0.7, 0.5]), np.array([0.3, 0.7]))
-    steps = [climb(rankings, start, max_iter=n, tol=-np.inf, max_rounds=0).lower_bound for n in range(0, 12, 3)]
+    steps = [climb(rankings, start, max_iter=n, tol=-np.inf, max_rounds=0).lower_bound for n in range(0, 7, 2)]
     assert np.all(np.diff(steps) > -1e-10)
-    stuck, found = climb(rankings, start), polish(rankings, start, tol=1e-8)
+    stuck, found = climb(rankings, start), polish(rankings, start, tol=1e-7)
     assert found.lower_bound >= stuck.lower_bound
     assert {tuple(c) for c in found.centers} == {tuple(c) for c in centers}
     for factor in (0.97, 1.03):
@@ -160,7 +160,7 @@ def test_auto_takes_the_subset_model_where_voters_ranked_what_they_saw():
 def test_without_missing_items_the_models_are_one():
     X, _, _ = masked(5, missing=0.0, n_voters=400)
     fits = [MallowsMixture(2, missing=missing, random_state=0).fit(X) for missing in ("auto", "subset", "marginal")]
-    assert [fit.missing_ for fit in fits] == ["subset", "subset", "marginal"]
+    assert [fit.missing_ for fit in fits] == ["marginal", "subset", "marginal"]
     for fit in fits[1:]:
         assert fit.lower_bound_ == fits[0].lower_bound_
         assert np.isnan(fit.missing_log_likelihoods_["marginal"])
