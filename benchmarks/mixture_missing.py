@@ -116,7 +116,7 @@ def permuted(seeds):
             X, groups, _, _ = judges_data(seed, kind)
             groups = np.random.default_rng(seed).permutation(groups)
             mixture, taken, caught = fitted(X, groups)
-            is_told = any("dealt to" in message for message in caught)
+            is_told = any("dealt to voters" in message for message in caught)
             one, told = one + (mixture.n_components_ == 1), told + is_told
             print(f"  {kind} {seed}: {mixture.n_components_} groups, warned {is_told}, {taken:.1f} s", flush=True)
         print(f"permuted {kind} judges: one group in {one}, a warning in {told} of {len(seeds)}", flush=True)

@@ -19,6 +19,7 @@ from skrank.mixture._goodness_of_fit import GoodnessOfFitResult, goodness_of_fit
 from skrank.mixture._missing import decide, leaves_items_out, posterior
 from skrank.mixture._model import Mixture, description_length, n_samples_required, sample_mixture
 from skrank.mixture._pair_counts import PairCounts
+from skrank.mixture._pairing import LEVEL, pairing_pvalue
 from skrank.mixture._prediction import (
     marginal_pair_probabilities,
     nearest_consistent_rankings,
@@ -88,7 +89,7 @@ missing_ : {"subset", "marginal"}
     The model of missing items in use. "marginal" where X of `fit` leaves nothing out, unless `missing` is "subset":
     what rows of a prediction then leave out is unknown. "subset" where draws of the marginal model do not reach X.
 missing_log_likelihoods_ : dict
-    Total log-likelihood of the data by model, in nats; NaN for the marginal model where it was not fitted.
+    Total log-likelihood of the data by model, in nats; NaN for the marginal model where it was not fitted, or given up.
 stability_ : ndarray of shape (n_components,)
     Mean soft Jaccard index of each component with the most similar one that random halves of the voters find, in
     [0, 1]: from .75 on it is stable, below .6 not to be relied on. Only with ``n_components="auto"`` and the criterion
@@ -207,7 +208,8 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         InsufficientDataWarning
             If a center is not determined by the data, a weight is at its minimum, a dispersion is close to 1, two
             components are not told apart, fewer components are supported than were asked for, or some voters order no
-            two items: these do not count.
+            two items: these do not count. With `groups`, if the components are not groups of voters: one half of a
+            voter's rankings does not predict the other half.
         ConvergenceWarning
             If EM stopped at `max_iter`.
         ComponentLimitWarning
@@ -246,6 +248,8 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
             if fit.stability is not None:
                 self.stability_ = fit.stability[fit.mixture.order()]
             found = self._problems(data, search.rows, options)
+            if groups is not None and self.n_components_ > 1:
+                found += self._check_pairing(X, sample_weight, groups, starts, options)
             if fit.is_undecided:
                 found.append(undecided(self.max_components, self.criterion))
             for category, message in found:
@@ -303,6 +307,28 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
             )
             warn_caller(message, InsufficientDataWarning)
         return decided.fit
+
+    def _check_pairing(self, X, sample_weight, groups, starts, options):
+        """A warning if the rankings of a voter belong no more together than rankings dealt at random."""
+        ranks = check_rankings(X, estimator=self, reset=False)
+        weights = None if sample_weight is None else check_weights(sample_weight, ranks)
+        weights = self._counted_weights(ranks, weights, groups, warn=False)
+        kept = slice(None) if weights is None else weights > 0
+        voters = np.unique(check_groups(groups, len(ranks))[kept], return_inverse=True)[1].ravel()
+        rng = self._generator()
+
+        def fit(table):
+            return Search(table, starts, options, rng, self.n_jobs).fixed(min(self.n_components_, table.n_rows)).mixture
+
+        pvalue = pairing_pvalue(ranks[kept], None if weights is None else weights[kept], voters, fit, rng)
+        if pvalue is None or pvalue <= LEVEL:
+            return []
+        message = (
+            "The components are not groups of voters: one half of a voter's rankings says nothing about the other half "
+            f"(p = {pvalue:.2f} against rankings dealt to voters at random). Use one component; for comparisons, whose "
+            "errors depend on how near two items are, use personal or Bradley-Terry scores."
+        )
+        return [(InsufficientDataWarning, message)]
 
     def _generator(self):
         return np.random.default_rng(as_random_state(self.random_state).randint(2**31, size=4))

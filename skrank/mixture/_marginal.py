@@ -31,7 +31,7 @@ from skrank.stats._mallows_completions import MAX_LOG, completion_sums, insertio
 from skrank.stats._mallows_missing import n_states
 
 N_DRAWS = 32
-MAX_STATES = 2048  # of a ranking that is summed exactly
+MAX_STATES = 1024  # of a ranking that is summed exactly
 MAX_STATES_ALONE = 64  # and of one that shares its shape with few others, since each shape costs a pass
 FEW_ITEMS = 6  # of so many items all rankings are summed
 LEAST_EFFECTIVE = 0.25  # share of the draws that must count, on average: below, their noise hides the likelihood

@@ -85,7 +85,7 @@ def test_draws_approach_the_sums(monkeypatch):
 
 
 def test_the_climb_never_lowers_the_penalized_likelihood_and_solves_the_moment_equation():
-    X, centers, _ = masked(1, n_voters=600)
+    X, centers, _ = masked(1, n_voters=300)
     data, _ = make_table(densify(X))
     rankings = MarginalRankings(data)
     moved = centers.copy()
@@ -119,7 +119,7 @@ def test_exchange_losses_are_differences_of_likelihoods():
 
 # ---------------------------------------------------------------- estimators
 def test_auto_takes_the_marginal_model_where_items_are_missing_from_full_rankings():
-    X, centers, _ = masked(3)
+    X, centers, _ = masked(3, n_voters=800)
     mixture = MallowsMixture("auto", random_state=0).fit(X)
     assert mixture.missing_ == "marginal"
     assert mixture.n_components_ == 2

@@ -8,8 +8,11 @@ import sklearn
 from sklearn.model_selection import GroupKFold, cross_validate
 
 from skrank._mallows import sample_mallows
+from skrank._rankings import densify
 from skrank.exceptions import InsufficientDataWarning
 from skrank.mixture import MallowsMixture
+from skrank.mixture._model import Mixture
+from skrank.mixture._pairing import pairing_pvalue
 
 # These data are small, and the warnings say so.
 pytestmark = pytest.mark.filterwarnings("ignore::skrank.exceptions.InsufficientDataWarning")
@@ -156,13 +159,19 @@ def test_other_starts(init):
 
 
 def test_groups_are_routed_as_metadata():
-    X, groups, _, _ = comparisons(8, n_judges=60)
+    X, groups, _, _ = comparisons(8, n_judges=40)
     with sklearn.config_context(enable_metadata_routing=True):
-        mixture = MallowsMixture(2, random_state=0).set_fit_request(groups=True).set_score_request(groups=True)
+        mixture = (
+            MallowsMixture(2, missing="subset", random_state=0)
+            .set_fit_request(groups=True)
+            .set_score_request(groups=True)
+        )
         scores = cross_validate(mixture, X, cv=GroupKFold(3), params={"groups": groups})["test_score"]
     folds = GroupKFold(3).split(X, groups=groups)
     expected = [
-        MallowsMixture(2, random_state=0).fit(X[train], groups=groups[train]).score(X[test], groups=groups[test])
+        MallowsMixture(2, missing="subset", random_state=0)
+        .fit(X[train], groups=groups[train])
+        .score(X[test], groups=groups[test])
         for train, test in folds
     ]
     np.testing.assert_allclose(scores, expected)
@@ -173,3 +182,25 @@ def test_groups_of_one_row_each_are_no_groups():
     first = MallowsMixture(2, random_state=0).fit(X)
     second = MallowsMixture(2, random_state=0).fit(X, groups=np.arange(len(X))[::-1])
     assert first.lower_bound_ == second.lower_bound_
+
+
+def test_comparisons_dealt_to_judges_at_random_make_no_groups():
+    X, groups, _, _ = comparisons(10, n_judges=120)
+    shuffled = np.random.default_rng(0).permutation(groups)
+    with pytest.warns(InsufficientDataWarning, match="not groups of voters"):
+        MallowsMixture(2, random_state=0).fit(X, groups=shuffled)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*not groups of voters")
+        MallowsMixture(2, random_state=0).fit(X, groups=groups)
+
+
+def test_the_pairing_of_halves_is_a_test_of_its_level():
+    X, groups, _, _ = comparisons(11, n_judges=60, n_each=10)
+    ranks = densify(X)
+    mixture = Mixture(np.array([np.arange(8), np.arange(8)[::-1]]), np.array([0.4, 0.4]), np.full(2, 0.5))
+    rng = np.random.default_rng(1)
+    pvalues = [pairing_pvalue(ranks, None, rng.permutation(groups), lambda _: mixture, rng) for _ in range(60)]
+    # 60 p-values at a level of 20 %: more than 21 rejections have a probability of .002.
+    assert np.mean(np.array(pvalues) <= 0.2) <= 21 / 60
+    assert np.mean(np.array(pvalues) <= 0.5) > 0.25
+    assert pairing_pvalue(ranks[:20], None, np.arange(20), lambda _: mixture, rng) is None
