@@ -243,8 +243,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
             fit = self._decide_on_missing(search, fit, options)
             self._set_mixture(data, fit.mixture.sorted())
             self.path_ = fit.path
-            if hasattr(self, "stability_"):
-                del self.stability_
+            vars(self).pop("stability_", None)
             if fit.stability is not None:
                 self.stability_ = fit.stability[fit.mixture.order()]
             found = self._problems(data, search.rows, options)

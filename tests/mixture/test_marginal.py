@@ -119,7 +119,7 @@ def test_exchange_losses_are_differences_of_likelihoods():
 
 # ---------------------------------------------------------------- estimators
 def test_auto_takes_the_marginal_model_where_items_are_missing_from_full_rankings():
-    X, centers, _ = masked(3, n_voters=800)
+    X, centers, _ = masked(3)
     mixture = MallowsMixture("auto", random_state=0).fit(X)
     assert mixture.missing_ == "marginal"
     assert mixture.n_components_ == 2

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import sklearn
+from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, cross_validate
 
 from skrank._mallows import sample_mallows
@@ -160,19 +161,13 @@ def test_other_starts(init):
 
 def test_groups_are_routed_as_metadata():
     X, groups, _, _ = comparisons(8, n_judges=40)
+    mixture = MallowsMixture(2, missing="subset", random_state=0)
     with sklearn.config_context(enable_metadata_routing=True):
-        mixture = (
-            MallowsMixture(2, missing="subset", random_state=0)
-            .set_fit_request(groups=True)
-            .set_score_request(groups=True)
-        )
-        scores = cross_validate(mixture, X, cv=GroupKFold(3), params={"groups": groups})["test_score"]
-    folds = GroupKFold(3).split(X, groups=groups)
+        routed = clone(mixture).set_fit_request(groups=True).set_score_request(groups=True)
+        scores = cross_validate(routed, X, cv=GroupKFold(3), params={"groups": groups})["test_score"]
     expected = [
-        MallowsMixture(2, missing="subset", random_state=0)
-        .fit(X[train], groups=groups[train])
-        .score(X[test], groups=groups[test])
-        for train, test in folds
+        clone(mixture).fit(X[train], groups=groups[train]).score(X[test], groups=groups[test])
+        for train, test in GroupKFold(3).split(X, groups=groups)
     ]
     np.testing.assert_allclose(scores, expected)
 
