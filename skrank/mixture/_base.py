@@ -15,6 +15,7 @@ from skrank._random import as_random_state
 from skrank._rankings import check_rankings, check_weights
 from skrank._typing import ArrayLike, Floats, Integers, RandomState, _fit_context
 from skrank.exceptions import InsufficientDataWarning
+from skrank.mixture._bootstrap import MixtureBootstrap, bootstrap
 from skrank.mixture._goodness_of_fit import GoodnessOfFitResult, goodness_of_fit
 from skrank.mixture._missing import decide, leaves_items_out, posterior
 from skrank.mixture._model import Mixture, description_length, n_samples_required, sample_mixture
@@ -243,7 +244,8 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
             fit = self._decide_on_missing(search, fit, options)
             self._set_mixture(data, fit.mixture.sorted())
             self.path_ = fit.path
-            vars(self).pop("stability_", None)
+            if hasattr(self, "stability_"):  # of a fit before
+                delattr(self, "stability_")
             if fit.stability is not None:
                 self.stability_ = fit.stability[fit.mixture.order()]
             found = self._problems(data, search.rows, options)
@@ -639,6 +641,53 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
             )
         starts, rng = self._starts(data.n_items), self._generator()
         return half_sample_stability(data, self._mixture(), n_halves, starts, self._search_options(), rng, self.n_jobs)
+
+    def bootstrap(
+        self,
+        X: ArrayLike,
+        n_draws: int = 100,
+        *,
+        search: bool = False,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> MixtureBootstrap:
+        """How sure the mixture is of its components: refits to voters that are drawn from X with replacement.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_items)
+            Rank matrix, as in `fit`.
+        n_draws : int, default=100
+            Number of redraws.
+        search : bool, default=False
+            Whether refits are searched like the fit. By default they start from the mixture: that is many times as
+            fast, and says how far its components move, not whether another sample would lead to others; for that see
+            `stability`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each ranking was seen: as many voters are drawn.
+        groups : array-like of shape (n_samples,), default=None
+            The voter of each row, as in `fit`. Voters are drawn, not rows.
+
+        Returns
+        -------
+        result : MixtureBootstrap
+            Intervals of weights and dispersions, places of the items and rank sets, how often neighbors keep their
+            order and components come back; prints as a table.
+        """
+        check_is_fitted(self)
+        _check_count(n_draws, "n_draws")
+        data = self._table(X, sample_weight, groups)[0]
+        return bootstrap(
+            data,
+            self._mixture(),
+            n_draws,
+            self._generator(),
+            self._search_options(),
+            item_names=getattr(self, "feature_names_in_", [f"x{item}" for item in range(data.n_items)]),
+            missing=self.missing_,
+            starts=self._starts(data.n_items) if search else None,
+            n_jobs=self.n_jobs,
+        )
 
     def sample(self, n_samples: int = 1) -> tuple[Integers, Integers]:
         """Draw full rankings from the mixture.

@@ -19,14 +19,16 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from skrank.mixture._em import expectation, one_component
+from skrank.mixture._em import em, expectation, one_component
 from skrank.mixture._model import Mixture, ranked
 from skrank.mixture._search._options import draw_counts, subsample
 from skrank.mixture._search._starts import Centers, KMeans, Peel, Random
+from skrank.mixture._transpositions import LEAST_GAIN, polish
 
 FOUND = 0.5  # soft Jaccard index above which a component came back: it shares more than it does not
 STABLE = 0.6  # Hennig's limit, below which a group is not to be relied on
 LEAST_DEVIATION = 0.1  # of a component's indices over halves, as long as there are few of them
+N_SETTLING, N_TRIED = 3, 2  # steps of EM by which mixtures of halves are compared, and how many of them are polished
 CLOSE = 2.0  # standard errors
 
 
@@ -89,6 +91,24 @@ class Halves:
         for half, path in zip(waiting, paths, strict=True):
             half.path = path
 
+    def grow(self, n_components):
+        """Extend the path of each half up to `n_components`."""
+        self.receive(n_components, Parallel(n_jobs=self.n_jobs)(self.tasks(n_components)))
+
+    def likelier(self, rows, mixture):
+        """The mixture, or one that a half has found, if that describes the rows more shortly.
+
+        So the mixture of the whole does not depend on the draw of voters that it was searched on.
+        """
+        k, least_weight = mixture.n_components, self.options.least_weight(rows)
+        tol, max_iter = self.options.tol, self.options.max_iter
+        found = [half.path[k - 1] for half in self.halves if half.path[k - 1].n_components == k]
+        tried = ranked(rows, [em(rows, one, N_SETTLING, tol) for one in found], least_weight)[:N_TRIED]
+        with threadpool_limits(1):
+            tried = [polish(rows, one, max_iter, tol) for one in tried]
+        best = ranked(rows, [mixture, *tried], least_weight)[0]
+        return best if best.lower_bound > mixture.lower_bound + LEAST_GAIN else mixture
+
     def indices(self, rows, mixture):
         """Soft Jaccard index of each component with the most similar one of each half, (n_halves, n_components).
 
@@ -99,7 +119,7 @@ class Halves:
         mixture : Mixture
         """
         k = mixture.n_components
-        self.receive(k, Parallel(n_jobs=self.n_jobs)(self.tasks(k)))
+        self.grow(k)
         membership = expectation(rows, mixture)[0]
         return np.array(
             [soft_jaccard(membership, expectation(rows, half.path[k - 1])[0], rows.weights) for half in self.halves]

@@ -10,7 +10,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from skrank._callbacks import UNWATCHED
-from skrank.mixture._em import one_component
+from skrank.mixture._em import evaluated, one_component
 from skrank.mixture._model import Mixture, description_length, preference_key, ranked
 from skrank.mixture._search._criteria import prefers_larger
 from skrank.mixture._search._growth import exchange
@@ -20,6 +20,7 @@ from skrank.mixture._search._starts import improved
 from skrank.mixture._transpositions import polish_large
 
 FEW_HALVES, MANY_HALVES = 8, 16
+JUDGED = 4  # times as many rows as are searched on tell which mixture is the likelier one
 LEAST_VOTERS = 4  # of fewer there are no halves
 ENOUGH_LOST = 2  # mixtures on a path with a component that halves do not find: then no larger one is tried
 
@@ -157,6 +158,7 @@ class Search:
         mixture = one_component(self.rows)
         tried, rejected = [self._on_all(mixture)], []
         indices = [np.ones((FEW_HALVES, 1))]
+        judged = subsample(self.data, JUDGED * self.options.max_rows, self._generator())
         most, n_lost = min(max_components, self.rows.n_rows), 0
         if self.data.total_weight < LEAST_VOTERS:
             most = 1
@@ -164,7 +166,13 @@ class Search:
             halves.add(FEW_HALVES)
         while len(tried) < most and n_lost < ENOUGH_LOST and not self.task.step("component"):
             mixture = self._settled_larger(mixture, halves)
-            larger = self._on_all(mixture).sorted()
+            larger = self._on_all(mixture)
+            halves.grow(larger.n_components)
+            likelier = halves.likelier(judged, evaluated(judged, larger))
+            if not np.array_equal(likelier.centers, larger.centers):
+                larger = self._on_all(likelier, judged)
+                mixture = evaluated(self.rows, larger)
+            larger = larger.sorted()
             if not prefers_larger(self.data, tried[-1], larger, self.rng, self.options, "mdl"):
                 rejected.append(path_entry(self.data, larger))
                 break
