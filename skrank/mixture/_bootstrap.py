@@ -85,19 +85,23 @@ class MixtureBootstrap:
 
     @property
     def n_draws(self) -> int:
+        """Number of redraws."""
         return len(self.drawn_weights)
 
     @property
     def recovery(self) -> Floats:
+        """Proportion of the redraws in which a component came back."""
         return (self.indices > FOUND).mean(axis=0)
 
     @property
     def neighbor_agreement(self) -> Floats:
+        """Proportion of the redraws that order neighbors of a center the same."""
         order = np.broadcast_to(ordering(self.centers), self.drawn_centers.shape)
         return (np.diff(np.take_along_axis(self.drawn_centers, order, axis=2), axis=2) > 0).mean(axis=0)
 
     @property
     def place_shares(self) -> Floats:
+        """Proportion of the redraws for each component, item and place."""
         return (self.drawn_centers[..., None] == np.arange(self.centers.shape[1])).mean(axis=0)
 
     def weight_intervals(self, level: float = 0.95) -> Floats:

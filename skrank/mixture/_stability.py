@@ -49,14 +49,17 @@ class StabilityResult:
 
     @property
     def stability(self) -> Floats:
+        """Mean of the indices over the halves."""
         return self.indices.mean(axis=0)
 
     @property
     def n_found(self) -> Integers:
+        """Number of halves in which a component came back."""
         return (self.indices > FOUND).sum(axis=0)
 
     @property
     def n_halves(self) -> int:
+        """Number of halves."""
         return len(self.indices)
 
     def __str__(self) -> str:

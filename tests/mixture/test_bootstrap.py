@@ -126,6 +126,7 @@ def test_table_and_text_name_items_and_bounds(two_groups):
     assert repr(result) == "MixtureBootstrap(n_draws=20, recovery=[1.0, 1.0])"
 
 
+@pytest.mark.filterwarnings("ignore::skrank.exceptions.InsufficientDataWarning")
 def test_missing_items_are_refitted_by_their_model(two_groups):
     X, _ = two_groups
     gaps = np.where(np.random.default_rng(0).random(X.shape) < [0, 0, 0.3, 0.3, 0.3], np.nan, X)
