@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import expit
 
 from skrank._commands._comparisons_input import add_arguments, read_comparisons
-from skrank.linear_model import compare_judge_models
+from skrank.mixture import compare_judge_models
 
 RIGHT = {"tastes": "tastes", "slopes": "slopes", "neither": "common", "groups": "mixture", "permuted": "common"}
 

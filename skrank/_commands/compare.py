@@ -10,8 +10,9 @@ from skrank._commands._comparisons_input import generated_comparisons, read_comp
 from skrank._commands._output import Result, check_writable
 from skrank._commands._text import heading, number, paragraph, percent, shorten, table
 from skrank.inspection import ScoreDisplay
-from skrank.linear_model import BradleyTerry, BradleyTerryMixture, compare_judge_models
+from skrank.linear_model import BradleyTerry
 from skrank.linear_model._leaderboard import ERRORS, rank_text
+from skrank.mixture import BradleyTerryMixture, compare_judge_models
 
 HELP = "Rank items by comparisons of two: scores, intervals, ranks that are open, and whether judges differ."
 EPILOG = """\

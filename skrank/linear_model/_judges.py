@@ -55,6 +55,36 @@ def votes_of(judge, numbers, share, weight, n_judges, n_items):
 
 
 @dataclass(frozen=True)
+class JudgeData:
+    """Single comparisons with numbered judges and items."""
+
+    judge: np.ndarray
+    numbers: np.ndarray
+    share: np.ndarray
+    weight: np.ndarray
+    n_judges: int
+    n_items: int
+
+    def votes(self, rows):
+        """The votes of some rows."""
+        return votes_of(
+            self.judge[rows],
+            (self.numbers[0][rows], self.numbers[1][rows]),
+            self.share[rows],
+            self.weight[rows],
+            self.n_judges,
+            self.n_items,
+        )
+
+    def folds(self, n_folds, rng):
+        """A random fold of each row, of each judge's rows about equally many in each."""
+        order = np.lexsort([rng.random(len(self.judge)), self.judge])
+        fold = np.empty(len(order), np.intp)
+        fold[order] = (np.arange(len(order)) + rng.integers(n_folds)) % n_folds
+        return fold
+
+
+@dataclass(frozen=True)
 class JudgeLikelihood:
     """The penalized negative log-likelihood of votes as a function of common scores and judges' differences.
 
@@ -228,3 +258,17 @@ def _updated_strength(likelihood, parameters, signs):
 def log_likelihoods(margin, share):
     """Log-likelihood of comparisons of which the first item won a share, given its log-odds."""
     return share * margin - np.logaddexp(0, margin)
+
+
+def judge_margins(likelihood, parameters, judge, numbers):
+    """Log-odds that the first item wins with each judge; judges and items that were not seen have no differences."""
+    n_items = likelihood.votes.n_items
+    scores, differences = parameters[:n_items], parameters[n_items:]
+    margin = scores[numbers[0]] - scores[numbers[1]]
+    if likelihood.slopes:
+        return (1 + differences[judge]) * margin
+    for sign, item in zip((1, -1), numbers, strict=True):
+        key = judge * n_items + item
+        place = np.minimum(np.searchsorted(likelihood.nodes, key), len(likelihood.nodes) - 1)
+        margin = margin + sign * np.where(likelihood.nodes[place] == key, differences[place], 0)
+    return margin

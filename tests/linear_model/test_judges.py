@@ -7,10 +7,9 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from skrank.linear_model import BradleyTerry, BradleyTerryMixture, PersonalBradleyTerry, compare_judge_models
-from skrank.linear_model._comparison_components import VoteMatrices, em, expectation, grown, one_component
-from skrank.linear_model._judge_models import JudgeData, gain_and_error, soft_jaccard
+from skrank.linear_model import BradleyTerry, PersonalBradleyTerry
 from skrank.linear_model._judges import JudgeLikelihood, fit_judges, votes_of
+from skrank.mixture import BradleyTerryMixture
 
 
 def simulated(kind, seed, n_judges=50, n_items=10, votes=40):
@@ -105,83 +104,6 @@ def test_slopes_tell_who_answers_at_random():
     np.testing.assert_allclose(model.judge_scores_[3], model.slopes_[3] * model.scores_)
 
 
-# ---------------------------------------------------------------- mixtures
-def test_em_does_not_lower_the_objective_and_one_component_is_bradley_terry():
-    votes, (pairs, share, _) = small_votes(3)
-    data = VoteMatrices(votes)
-    single = one_component(data, 0.1)
-    np.testing.assert_allclose(
-        single.scores[0] - single.scores[0].mean(), BradleyTerry().fit(pairs, share).scores_, atol=1e-3
-    )
-    larger = grown(data, single, 0.1)
-    assert larger.objective > single.objective
-    before = -np.inf
-    for steps in range(1, 6):
-        after = em(data, larger, 0.1, steps).objective
-        assert after >= before
-        before = after
-
-
-def test_responsibilities_against_the_formula():
-    votes, (pairs, share, judge) = small_votes(4)
-    data = VoteMatrices(votes)
-    mixture = grown(data, one_component(data, 0.1), 0.1)
-    margin = mixture.scores[:, pairs[:, 0]] - mixture.scores[:, pairs[:, 1]]
-    logs = share * margin - np.logaddexp(0, margin)
-    by_judge = np.array([np.bincount(judge, row) for row in logs]).T + np.log(mixture.weights)
-    expected = np.exp(by_judge) / np.exp(by_judge).sum(axis=1, keepdims=True)
-    responsibilities, log_likelihood = expectation(data, mixture)
-    np.testing.assert_allclose(responsibilities, expected)
-    assert log_likelihood == pytest.approx(np.log(np.exp(by_judge).sum(axis=1)).sum())
-
-
-@pytest.mark.parametrize("kind", ["groups", "neither", "permuted"])
-def test_groups_are_reported_where_there_are_some(kind):
-    pairs, y, judge = simulated("neither" if kind == "neither" else "groups", 5)
-    if kind == "permuted":
-        judge = np.random.default_rng(0).permutation(judge)
-    model = BradleyTerryMixture(random_state=0).fit(pairs, y, groups=judge)
-    if kind == "groups":
-        assert model.n_components_ == 2
-        assert model.stability_.min() > 0.7
-        assert model.held_out_gains_[1] > 0.02
-        found = model.judge_proba_.argmax(axis=1)
-        assert len(set(found[::2])) == len(set(found[1::2])) == 1
-        assert found[0] != found[1]
-        known = model.predict_proba(pairs[:40], groups=judge[:40])[:, 1]
-        margin = model.scores_[:, pairs[:40, 0]] - model.scores_[:, pairs[:40, 1]]
-        np.testing.assert_allclose(known, model.judge_proba_[0] @ expit(margin))
-    else:
-        assert model.n_components_ == 1
-        np.testing.assert_array_equal(model.stability_, [1])
-    np.testing.assert_allclose(model.weights_.sum(), 1)
-    np.testing.assert_allclose(model.scores_.sum(axis=1), 0, atol=1e-9)
-
-
-@pytest.mark.parametrize("kind", ["tastes", "slopes", "groups", "neither"])
-def test_the_right_description_predicts_best(kind):
-    expected = {"groups": "mixture", "neither": "common"}.get(kind, kind)
-    pairs, y, judge = simulated(kind, 6)
-    comparison = compare_judge_models(pairs, y, groups=judge, max_components=3)
-    assert comparison.best == expected
-    assert f"{comparison.log_likelihoods[expected]:.3f}" in str(comparison)
-    assert (comparison.n_components > 1) == ("mixture" in comparison.gains)
-
-
-def test_gains_and_their_errors():
-    judge = np.array([0, 0, 1, 1, 2, 2])
-    data = JudgeData(judge, np.zeros((2, 6), int), np.ones(6), np.ones(6), 3, 2)
-    gain, error = gain_and_error(data, np.array([1.0, 1, 2, 2, 3, 3]))
-    assert gain == 2
-    assert error == pytest.approx(np.sqrt(3 / 2 * (4 + 0 + 4)) / 6)  # the standard error of the judges' means
-
-
-def test_soft_jaccard():
-    hard = np.array([[1.0, 0], [1, 0], [0, 1]])
-    np.testing.assert_allclose(soft_jaccard(hard, hard[:, ::-1]), 1)
-    np.testing.assert_allclose(soft_jaccard(hard, np.array([[1.0, 0], [0, 1], [0, 1]])), [0.5, 0.5])
-
-
 # ---------------------------------------------------------------- input
 PAIRS = [["a", "b"], ["b", "c"], ["a", "c"], ["c", "a"]]
 
@@ -205,14 +127,3 @@ def test_bad_input(estimator):
     model = estimator.fit(PAIRS, ["a", "tie", "win", "loss"], groups=["x", "y", "y", "y"])  # one judge has one vote
     assert np.isfinite(model.predict_proba(PAIRS, groups=["x", "y", "z", "x"])).all()
     assert set(model.predict(PAIRS)) <= {"win", "loss"}
-
-
-def test_too_few_judges():
-    with pytest.raises(ValueError, match="n_components is 3, but groups has 2 judges"):
-        BradleyTerryMixture(3).fit(PAIRS, groups=[1, 1, 2, 2])
-    with pytest.raises(ValueError, match="one judge only"):
-        compare_judge_models(PAIRS, groups=[1, 1, 1, 1])
-    with pytest.raises(ValueError, match="alpha must be above 0"):
-        compare_judge_models(PAIRS, groups=[1, 1, 2, 2], alpha=0)
-    few = compare_judge_models(PAIRS * 3, groups=[1, 1, 2, 2] * 3)
-    assert few.best == "common"

@@ -12,7 +12,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from skrank.inspection import ScoreDisplay
-from skrank.linear_model import BradleyTerry, BradleyTerryMixture, compare_judge_models
+from skrank.linear_model import BradleyTerry
+from skrank.mixture import BradleyTerryMixture, compare_judge_models
 
 rng = np.random.default_rng(1)
 models = np.array([f"model {letter}" for letter in "ABCDEFGHIJ"], dtype=object)

@@ -4,48 +4,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from skrank.linear_model._comparison_components import (
+from skrank.linear_model._judges import fit_judges, judge_margins, log_likelihoods
+from skrank.mixture._comparison_components import (
     VoteMatrices,
     expectation,
     grown,
     mixed_log_likelihoods,
     one_component,
 )
-from skrank.linear_model._judges import fit_judges, log_likelihoods, votes_of
+from skrank.mixture._search._halves import STABLE, soft_jaccard
 
 CLAIM = 2.0  # standard errors that a gain must exceed
-STABLE = 0.7  # least soft Jaccard index of a component that is found again in halves of the judges
 N_HALVES = 6
-
-
-@dataclass(frozen=True)
-class JudgeData:
-    """Single comparisons with numbered judges and items."""
-
-    judge: np.ndarray
-    numbers: np.ndarray
-    share: np.ndarray
-    weight: np.ndarray
-    n_judges: int
-    n_items: int
-
-    def votes(self, rows):
-        """The votes of some rows."""
-        return votes_of(
-            self.judge[rows],
-            (self.numbers[0][rows], self.numbers[1][rows]),
-            self.share[rows],
-            self.weight[rows],
-            self.n_judges,
-            self.n_items,
-        )
-
-    def folds(self, n_folds, rng):
-        """A random fold of each row, of each judge's rows about equally many in each."""
-        order = np.lexsort([rng.random(len(self.judge)), self.judge])
-        fold = np.empty(len(order), np.intp)
-        fold[order] = (np.arange(len(order)) + rng.integers(n_folds)) % n_folds
-        return fold
 
 
 def held_out_tastes(data, fold, alpha):
@@ -63,20 +33,6 @@ def held_out_tastes(data, fold, alpha):
         for name, values in margin.items():
             result[name][test] = log_likelihoods(values, data.share[test])
     return result
-
-
-def judge_margins(likelihood, parameters, judge, numbers):
-    """Log-odds that the first item wins with each judge; judges and items that were not seen have no differences."""
-    n_items = likelihood.votes.n_items
-    scores, differences = parameters[:n_items], parameters[n_items:]
-    margin = scores[numbers[0]] - scores[numbers[1]]
-    if likelihood.slopes:
-        return (1 + differences[judge]) * margin
-    for sign, item in zip((1, -1), numbers, strict=True):
-        key = judge * n_items + item
-        place = np.minimum(np.searchsorted(likelihood.nodes, key), len(likelihood.nodes) - 1)
-        margin = margin + sign * np.where(likelihood.nodes[place] == key, differences[place], 0)
-    return margin
 
 
 @dataclass
@@ -166,10 +122,5 @@ def stability(data, components, alpha, rng):
         while mixture.n_components < components.n_components:
             mixture = grown(part, mixture, alpha)
         again, _ = expectation(everything, mixture)
-        found.append(soft_jaccard(components.responsibilities[judges], again[judges]))
+        found.append(soft_jaccard(components.responsibilities[judges].T, again[judges].T, np.ones(len(judges))))
     return np.mean(found, axis=0)
-
-
-def soft_jaccard(first, second):
-    """Best soft Jaccard index of each column of memberships with a column of others."""
-    return np.array([max(np.minimum(p, q).sum() / np.maximum(p, q).sum() for q in second.T) for p in first.T])
