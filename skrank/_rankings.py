@@ -10,12 +10,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_array, gen_batches
 from sklearn.utils._chunking import get_chunk_n_rows
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 MISSING = -1
 LEAST_TOTAL_WEIGHT, LARGEST_TOTAL_WEIGHT = 1e-15, 1e15
+LARGEST_EXACT = 2**53
 
 
 # ---------------------------------------------------------------- validation
@@ -61,8 +63,15 @@ def check_rankings(
         If X is not 2-d, is empty, holds infinities, or labels instead of numbers; names the row.
     """
     options = {"dtype": "numeric", "ensure_all_finite": False}
+    original = X
+    if issparse(X):
+        raise TypeError(
+            f"{input_name} is a sparse matrix, whose zeros would be ranks. Pass {input_name}.toarray() if they are."
+        )
     if np.ma.is_masked(X):
         X = X.astype(np.float64).filled(np.nan)
+    elif _holds_times(X):
+        X = _like(X, _exact_order(X, input_name))
     try:
         if estimator is None:
             values = check_array(X, input_name=input_name, **options)
@@ -83,11 +92,21 @@ def check_rankings(
                 f"{input_name} holds labels where a rank matrix is expected ({error}). If its rows list items, best "
                 "first, convert them with skrank.preprocessing.ranks_from_orderings or OrderingEncoder."
             ) from error
+        if "inhomogeneous" in str(error) or "setting an array element" in str(error):
+            raise ValueError(
+                f"The rows of {input_name} differ in length: a rank matrix has one number for each item, NaN where "
+                "nothing is known of it. If rows list items, best first, convert them with "
+                "skrank.preprocessing.ranks_from_orderings."
+            ) from error
         raise
+    if estimator is not None:
+        _check_columns(estimator, original, reset, input_name)
     if values.dtype.kind == "b":
         values = values.astype(np.uint8)
     elif values.dtype.kind == "f":
         _refuse_infinite(values, input_name)
+        if getattr(getattr(original, "dtype", None), "kind", "O") != "f" and (np.abs(values) >= LARGEST_EXACT).any():
+            values = _exact_order(original, input_name)  # integers that floats cannot tell apart
     if not np.isnan(missing_values):
         values = np.where(values == missing_values, np.nan, values)
     ranks = densify(values)
@@ -106,6 +125,65 @@ def check_rankings(
                 "here." + (f" {remedy}" if remedy else "")
             )
     return ranks
+
+
+def _check_columns(estimator, X, reset, input_name):
+    """Store or compare the columns of a DataFrame whose names are no strings, which scikit-learn does not look at."""
+    names = item_names(X)
+    labels = None if names is None or all(isinstance(name, str) for name in names) else names.tolist()
+    if reset:
+        vars(estimator).pop("_columns_in_", None)
+        if labels is not None:
+            estimator._columns_in_ = labels
+        return
+    fitted = getattr(estimator, "_columns_in_", None)
+    if fitted is not None and names is not None and names.tolist() != fitted:
+        raise ValueError(
+            f"The columns of {input_name} must be the items of the fit in the same order, {fitted}, but are "
+            f"{names.tolist()}."
+        )
+
+
+# ---------------------------------------------------------------- numbers that floats do not hold
+def _holds_times(X):
+    """Whether X is an array or a DataFrame of dates or durations."""
+    dtypes = getattr(X, "dtypes", None)
+    kinds = [getattr(X, "dtype", None)] if dtypes is None else list(dtypes)
+    return any(getattr(kind, "kind", "") in ("m", "M") or getattr(kind, "is_temporal", bool)() for kind in kinds)
+
+
+def _exact_order(X, input_name):
+    """The place of each entry among all distinct ones, NaN where missing: ranks are the order of numbers alone."""
+    if np.ma.isMaskedArray(X):
+        cells = X.data.astype(object)
+        cells[np.ma.getmaskarray(X)] = None
+    elif hasattr(X, "rows"):  # polars
+        cells = np.array(X.rows(), dtype=object)
+    elif hasattr(X, "to_numpy"):
+        cells = X.to_numpy(dtype=object)
+    else:
+        X = np.asarray(X)
+        cells = X if X.dtype.kind in "mM" else X.astype(object)
+    missing = np.array([_is_missing(value) for value in cells.ravel().tolist()])
+    if cells.dtype.kind in "mM":
+        missing = np.isnat(cells).ravel()
+    codes = np.full(cells.size, np.nan)
+    try:
+        codes[~missing] = np.unique(cells.ravel()[~missing], return_inverse=True)[1]
+    except TypeError as error:
+        raise ValueError(f"{input_name} holds values that cannot be ordered among each other ({error}).") from error
+    return codes.reshape(cells.shape)
+
+
+def _is_missing(value):
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+
+
+def _like(X, values):
+    """The values with the columns of a DataFrame, or as they are."""
+    if not hasattr(X, "columns"):
+        return values
+    return X.__class__(dict(zip(X.columns, values.T, strict=True)))
 
 
 def _refuse_infinite(values, input_name):

@@ -16,6 +16,8 @@ def label_table(rows, name):
     if np.ma.is_masked(rows):
         masked, rows = np.ma.getmaskarray(rows), rows.data.astype(object)
         rows[masked] = None
+    if _is_series_of_lists(rows):
+        rows = list(rows)
     if hasattr(rows, "shape") or hasattr(rows, "__array__"):
         table = np.asarray(rows)
     else:
@@ -26,6 +28,12 @@ def label_table(rows, name):
             "best first. Reshape your data: a single ranking is a list of one list."
         )
     return table
+
+
+def _is_series_of_lists(rows):
+    """Whether rows are a 1-d array or a Series whose entries are lists."""
+    one_dimension = len(getattr(rows, "shape", ())) == 1 and len(rows) > 0
+    return one_dimension and all(hasattr(row, "__len__") and not isinstance(row, str | bytes) for row in rows)
 
 
 def _table_of_lists(rows, name):

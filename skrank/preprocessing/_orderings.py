@@ -35,7 +35,8 @@ def ranks_from_orderings(orderings: Any, *, items: Items = None, unranked: Unran
     ----------
     orderings : array-like or DataFrame of shape (n_samples, n_choices), or list of lists of items
         Row s lists the items of ranking s, the most preferred first. Labels may be of any type. None, NaN, NA or an
-        empty string is a gap: the ordering ends there. Rows of a list may differ in length.
+        empty string is a gap: the ordering ends there. Rows of a list may differ in length. A set in a list holds items
+        that are tied.
     items : array-like of shape (n_items,), default=None
         The items' labels, in the order of the columns of the result. None means that the labels are the column numbers
         0, ..., n_items - 1; each of them must occur, as otherwise nobody can tell how many items there are. Where
@@ -73,12 +74,22 @@ def ranks_from_orderings(orderings: Any, *, items: Items = None, unranked: Unran
     >>> ranks_from_orderings([[2, 0], [1]], items=range(4), unranked="missing")
     array([[ 1., nan,  0., nan],
            [nan,  0., nan, nan]])
+    >>> ranks_from_orderings([["tuna", {"egg", "squid"}]], items=["egg", "squid", "tuna"])
+    array([[1., 1., 0.]])
     """
+    orderings, buckets = _flattened(orderings)
     table = label_table(orderings, "orderings")
     if len(table) == 0:
         raise ValueError("orderings is empty: at least one ranking is needed.")
     items = _column_numbers(table) if items is None else check_items(items)
-    return rank_orderings(table, items, unranked, "orderings")
+    if buckets is None:
+        return rank_orderings(table, items, unranked, "orderings")
+    places = rank_orderings(table, items, "missing", "orderings")
+    ranks = np.full(places.shape, MISSING)
+    row, item = np.nonzero(~np.isnan(places))
+    ranks[row, item] = buckets[row, places[row, item].astype(np.intp)]
+    explain = lambda row, item: f"Row {row} of orderings leaves out {_plain(items[item])!r}"  # noqa: E731
+    return to_rank_matrix(settle_unranked(ranks, unranked, explain))
 
 
 @validate_params(
@@ -124,6 +135,28 @@ def orderings_from_ranks(X: ArrayLike, *, items: Items = None, unranked: Unranke
     if len(names) != ranks.shape[1]:
         raise ValueError(f"items has {len(names)} labels, but X has {ranks.shape[1]} columns.")
     return order_ranks(ranks, names, unranked, "X")
+
+
+def _flattened(orderings):
+    """Lists of buckets (sets of tied items) as lists of items, and the bucket of each; None where there are no sets."""
+    rows = list(orderings) if isinstance(orderings, list | tuple) or len(getattr(orderings, "shape", ())) == 1 else []
+    sets = (set, frozenset)
+    if any(isinstance(row, sets) for row in rows):
+        row = next(number for number, row in enumerate(rows) if isinstance(row, sets))
+        raise ValueError(
+            f"Row {row} of orderings is a set, which has no order. Each row must be a list: of items, best first, "
+            "or of sets of tied items. A single ranking is a list of one list."
+        )
+    lists = [row for row in rows if hasattr(row, "__len__") and not isinstance(row, str | bytes)]
+    if len(lists) < len(rows) or not any(isinstance(entry, sets) for row in lists for entry in row):
+        return orderings, None
+    # Within a set the order is arbitrary, and forgotten again.
+    split = [[list(entry) if isinstance(entry, sets) else [entry] for entry in row] for row in lists]
+    flat = [[item for bucket in row for item in bucket] for row in split]
+    buckets = np.zeros((len(flat), max(map(len, flat), default=0)), np.intp)
+    for number, row in enumerate(split):
+        buckets[number, : len(flat[number])] = np.repeat(np.arange(len(row)), list(map(len, row)))
+    return flat, buckets
 
 
 def _column_numbers(table):

@@ -20,6 +20,7 @@ from skrank._typing import ArrayLike, Floats, Items, Unranked, validate_params
 from skrank.preprocessing._labels import GAP, UNKNOWN, check_items, distinct_labels, encode, label_array, label_table
 from skrank.preprocessing._orderings import UNRANKED
 
+ROUNDING = 1e-10
 METHOD = {"method": [StrOptions({"exact", "copeland"})]}
 
 
@@ -169,7 +170,10 @@ def ranks_from_wins(
 def _rank_wins(wins, method, name):
     """Densified rankings of wins of shape (n_samples, n_items, n_items); items without a comparison are MISSING."""
     compared = (wins.sum(axis=1) + wins.sum(axis=2)) > 0
-    ahead = wins > wins.transpose(0, 2, 1)
+    lost = wins.transpose(0, 2, 1)
+    # Sums of weights in another order differ by rounding, which must not decide.
+    tolerance = 0.0 if (wins == np.rint(wins)).all() else ROUNDING * (wins + lost)
+    ahead = wins - lost > tolerance
     if method == "exact":
         ahead = _transitive_closure(ahead)
     score = (ahead.sum(axis=1) - ahead.sum(axis=2)).astype(np.float64)  # beaten by minus beats: lower is preferred

@@ -144,3 +144,22 @@ def test_scores_refuse_infinity():
 def test_masked_entries_are_gaps():
     ballots = np.ma.array([[1, 2, 0], [0, 2, 1]], mask=[[0, 0, 1], [0, 0, 0]])
     np.testing.assert_array_equal(ranks_from_orderings(ballots, unranked="last"), [[2, 0, 1], [0, 2, 1]])
+
+
+def test_sets_are_ties():
+    orderings = [["a", {"b", "c"}], [{"b"}, {"a"}, {"c"}], [frozenset("ca"), "b"]]
+    found = ranks_from_orderings(orderings, items=list("abc"))
+    assert found.tolist() == [[0, 1, 1], [1, 0, 2], [0, 1, 0]]
+    assert ranks_from_orderings([[{"a", "b"}]], items=list("abc"), unranked="last").tolist() == [[0, 0, 1]]
+    assert np.isnan(ranks_from_orderings([[{"a", "b"}]], items=list("abc"), unranked="missing")[0, 2])
+    with pytest.raises(ValueError, match="Row 0 of orderings leaves out 'c'"):
+        ranks_from_orderings([[{"a", "b"}]], items=list("abc"))
+    with pytest.raises(ValueError, match="lists 'a' twice"):
+        ranks_from_orderings([[{"a", "b"}, "a"]], items=list("abc"))
+    with pytest.raises(ValueError, match="Row 0 of orderings is a set, which has no order"):
+        ranks_from_orderings([{"a"}, {"b", "c"}], items=list("abc"))
+
+
+def test_a_series_of_lists():
+    series = pd.Series([["a", "b"], ["b"]], index=["x", "y"])
+    assert ranks_from_orderings(series, items=["a", "b"], unranked="last").tolist() == [[0, 1], [1, 0]]
