@@ -120,7 +120,7 @@ def groups(figures):
     of = number(found["n_rankings"])
     largest = len(found["components"]) == mixture.REPORT_COMPONENTS
     most = ", the most that the report tries: the subcommand mixture tries more" if largest else ""
-    some = "" if found["n_rankings"] == figures["n_rankings"] else f" Of the {of} rankings without gaps."
+    some = "" if found["n_rankings"] == figures["n_rankings"] else f" Of the {of} rankings that order any two items."
     return "\n".join(
         [
             heading("Mixture of Mallows models"),

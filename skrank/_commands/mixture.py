@@ -2,17 +2,20 @@
 
 import re
 import warnings
+from argparse import Namespace
 
 import numpy as np
 
 from skrank._commands import _input
 from skrank._commands._arguments import positive, whole
+from skrank._commands._comparisons_input import read_comparisons
 from skrank._commands._files import write_groups
 from skrank._commands._output import Result, add_groups_argument, check_writable, notes
 from skrank._commands._text import hanging, heading, number, odds, one_line, paragraph, percent, preference, table
 from skrank.inspection._mallows_mixture import SURE, MallowsMixtureDisplay
 from skrank.mixture import MallowsMixture
 from skrank.mixture._model import rankings_for_center
+from skrank.preprocessing import ranks_from_comparisons
 
 HELP = "Find groups: a mixture of Mallows models, with each group's share, consensus and spread, and how sure that is."
 EPILOG = """\
@@ -27,11 +30,14 @@ A Mallows model is a central ranking and a dispersion phi: each pair of items th
 against the center makes it phi times as probable. A mixture has several, each with a share of the voters.
 For groups without a model, see the subcommand cluster.
 
---json prints an object with: title, columns, n_rankings, n_distinct, items, unranked, n_items,
+--json prints an object with: title, voter (the column of --voter), columns, n_rankings, n_distinct, items,
+  unranked, n_items,
   components: by decreasing weight, each with weight (its share), dispersion (phi), n_rankings (that it has),
     n_rankings_needed (for its center to be known with a risk of 5 %), consensus (items, best first) and
     order_certainty (for each two neighbours of the consensus, by how much the log-likelihood falls if they
     change places: 0 is a toss-up, 3 is 20 to 1),
+  n_voters (who order anything), missing (subset or marginal: what missing items are taken for),
+    missing_log_likelihoods (of both readings, NaN where not fitted),
   log_likelihood, description_length (nats), goodness_of_fit (with --draws: statistic, pvalue, n_draws), notes."""
 
 ALPHA = 0.05
@@ -63,6 +69,16 @@ def add_arguments(parser):
         metavar="N",
         help="test whether more groups are needed, with so many draws from the mixture, say 99 (default: no test)",
     )
+    parser.add_argument(
+        "--voter",
+        metavar="COLUMN",
+        help="the column that says who gave a ranking: all rows of a voter are in one group",
+    )
+    parser.add_argument(
+        "--comparisons",
+        action="store_true",
+        help="the table has a comparison of two items in each row, in columns such as winner, loser; with --voter",
+    )
     add_groups_argument(parser)
     _input.add_arguments(parser)
 
@@ -71,13 +87,8 @@ def run(arguments):
     """The mixture of the file's rankings."""
     if arguments.output:
         check_writable(arguments.output, "--output")
-    rankings = _input.read_rankings(arguments.file, arguments, default_unranked="last")
-    gaps = np.isnan(rankings.ranks).any(axis=1)
-    if gaps.any():
-        raise ValueError(
-            f"ranking {int(np.argmax(gaps)) + 1} leaves items out, and a mixture needs to know what is meant by that. "
-            "Pass --unranked last if they are worse than all that is ranked."
-        )
+    rankings = _read(arguments)
+    table = {"sample_weight": rankings.weights, "groups": rankings.labels}
     estimator = MallowsMixture(
         arguments.components,
         max_components=arguments.max_components,
@@ -87,22 +98,23 @@ def run(arguments):
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        mixture = estimator.fit(rankings.ranks, sample_weight=rankings.weights)
-    display = _display(mixture, rankings.ranks, rankings.weights, rankings.item_names)
+        mixture = estimator.fit(rankings.ranks, **table)
+    display = _display(mixture, rankings.ranks, rankings.item_names, **table)
     figures = {
         "title": rankings.title,
+        "voter": arguments.voter if rankings.labels is not None else None,
         "columns": rankings.description,
         "unranked": rankings.unranked,
         "n_rankings": rankings.weights.sum(),
         "n_distinct": len(np.unique(rankings.ranks[rankings.weights > 0], axis=0)),
         "n_items": len(rankings.item_names),
         "items": rankings.item_names,
-        **describe(mixture, display, rankings.ranks, rankings.weights),
+        **describe(mixture, display, rankings.ranks, **table),
         "goodness_of_fit": None,
         "notes": [_numbered_from_one(note) for note in notes(caught)],
     }
     if arguments.draws:
-        result = mixture.goodness_of_fit(rankings.ranks, arguments.draws, rankings.weights)
+        result = mixture.goodness_of_fit(rankings.ranks, arguments.draws, **table)
         figures["goodness_of_fit"] = {
             "statistic": result.statistic,
             "pvalue": result.pvalue,
@@ -114,26 +126,58 @@ def run(arguments):
     return Result(figures, write, lambda: display.plot().figure_)
 
 
+def _read(arguments):
+    """The rankings of the file, with their voters as labels."""
+    if not arguments.comparisons:
+        return _input.read_rankings(arguments.file, arguments, default_unranked="last", by=arguments.voter)
+    if arguments.file is None or arguments.voter is None:
+        raise ValueError("--comparisons needs a file, and --voter COLUMN: groups are of those who compared.")
+    columns = Namespace(
+        items=arguments.items or None,
+        outcome=None,
+        judge=arguments.voter,
+        no_judge=False,
+        group=None,
+        weight=arguments.count,
+    )
+    found = read_comparisons(arguments.file, columns)
+    counts = np.rint(found.weight).astype(int)
+    if not np.allclose(counts, found.weight):
+        raise ValueError("the counts of comparisons must be whole numbers.")
+    first, second = found.pairs.T
+    first_won, ties = found.share > 0.5, found.share == 0.5
+    if not np.isin(found.share, [0, 0.5, 1]).all():
+        raise ValueError("an outcome that is a share of wins makes no ranking: give the winner of each comparison.")
+    winners, losers = np.where(first_won, first, second), np.where(first_won, second, first)
+    names = sorted({*winners, *losers})
+    ranks = ranks_from_comparisons(winners, losers, ties=ties, counts=counts, items=names)
+    voters = np.repeat(found.judge.astype(str), counts)
+    return _input.Rankings(ranks, np.ones(len(ranks)), names, voters, found.title, "missing", description=found.columns)
+
+
 def _memberships(mixture, rankings):
     """The group of each row, from 1 in the order of the table, and the probability of this one and of each."""
-    probabilities = mixture.predict_proba(rankings.ranks)
+    probabilities = mixture.predict_proba(rankings.ranks, rankings.labels)
     each = {f"probability_{group}": column for group, column in enumerate(probabilities.T, 1)}
     return {"group": probabilities.argmax(axis=1) + 1, "probability": probabilities.max(axis=1), **each}
 
 
 # ---------------------------------------------------------------- figures
-def _display(mixture, ranks, weights, names):
-    return MallowsMixtureDisplay._computed(mixture, ranks, sample_weight=weights, item_names=names)
+def _display(mixture, ranks, names, sample_weight, groups=None):
+    return MallowsMixtureDisplay._computed(mixture, ranks, sample_weight, names, groups)
 
 
-def describe(mixture, display, ranks, weights):
+def describe(mixture, display, ranks, sample_weight, groups=None):
     """The components of a fitted mixture as figures, from the display that draws them."""
-    needed = rankings_for_center(len(display.item_names), display.dispersions)
+    data, _ = mixture._table(ranks, sample_weight, groups)
+    n_voters = data.total_weight
+    needed = rankings_for_center(len(display.item_names), display.dispersions) / data.coverage
+    has_gaps = bool(np.isnan(ranks[sample_weight > 0]).any())
     components = [
         {
             "weight": weight,
             "dispersion": dispersion,
-            "n_rankings": weights.sum() * weight,
+            "n_rankings": n_voters * weight,
             "n_rankings_needed": required,
             "consensus": display.item_names[np.argsort(center, kind="stable")],
             "order_certainty": loss,
@@ -144,15 +188,18 @@ def describe(mixture, display, ranks, weights):
     ]
     return {
         "components": components,
-        "log_likelihood": mixture.score(ranks, sample_weight=weights) * weights.sum(),
+        "n_voters": n_voters,
+        "missing": mixture.missing_ if has_gaps else None,
+        "missing_log_likelihoods": mixture.missing_log_likelihoods_ if has_gaps else None,
+        "log_likelihood": mixture.score(ranks, sample_weight=sample_weight, groups=groups) * n_voters,
         "description_length": mixture.description_length_,
     }
 
 
 def section(rankings, distinct):
-    """The report's figures: the mixture of the shortest description, of the rankings without gaps; None of few."""
-    complete = ~np.isnan(distinct.ranks).any(axis=1)
-    ranks, weights = distinct.ranks[complete], distinct.weights[complete]
+    """The report's figures: the mixture of the shortest description, of all that order something; None of few."""
+    informative = [len(np.unique(row[~np.isnan(row)])) > 1 for row in distinct.ranks]
+    ranks, weights = distinct.ranks[informative], distinct.weights[informative]
     if weights.sum() < REPORT_RANKINGS or not 2 <= ranks.shape[1] <= REPORT_ITEMS:
         return None
     estimator = MallowsMixture(
@@ -161,7 +208,7 @@ def section(rankings, distinct):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the command tells of them
         mixture = estimator.fit(ranks, sample_weight=weights)
-    display = _display(mixture, ranks, weights, rankings.item_names)
+    display = _display(mixture, ranks, rankings.item_names, weights)
     return {"n_rankings": weights.sum(), **describe(mixture, display, ranks, weights)}
 
 
@@ -173,7 +220,11 @@ def write(figures):
         f"{number(figures['n_rankings'])} rankings of {figures['n_items']} items, {figures['n_distinct']} of them "
         "distinct.",
     ]
-    if figures["unranked"]:
+    if figures["voter"]:
+        lines.append(f"They are by {number(figures['n_voters'])} voters (column {figures['voter']!r}), a group each.")
+    if figures["missing"]:
+        lines.append(paragraph(_write_missing(figures)))
+    elif figures["unranked"]:
         lines.append(f"What a ranking leaves out is taken as {figures['unranked']}.")
     lines += ["", write_components(figures["components"])]
     if fit := figures["goodness_of_fit"]:
@@ -188,6 +239,21 @@ def write(figures):
             ),
         ]
     return "\n".join(lines)
+
+
+def _write_missing(figures):
+    """Which model of missing items, and by how much."""
+    found = figures["missing_log_likelihoods"]
+    words = {
+        "subset": "each ranking is one of just the items that it ranks",
+        "marginal": "each ranking is part of a full one, of which the places of some items are unknown",
+    }
+    text = f"Missing items: {words[figures['missing']]}."
+    if np.isfinite(found["marginal"]):
+        other = "marginal" if figures["missing"] == "subset" else "subset"
+        difference = abs(found["marginal"] - found["subset"])
+        text += f" The other reading, that {words[other]}, is {difference:.0f} nats less likely."
+    return text
 
 
 def write_components(components):

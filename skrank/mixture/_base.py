@@ -346,7 +346,8 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         """What to warn of, as (category, message)."""
         mixture = self._mixture(converged=self.converged_)
         n_effective = mixture.n_components
-        if self.n_components != "auto" and self.missing_ == "subset":
+        is_marginal = self.missing_ == "marginal" and leaves_items_out(data)
+        if self.n_components != "auto" and not is_marginal:
             n_effective = n_effective_components(search, mixture, options)
         return problems(mixture, data, options.least_weight(search), self.max_iter, n_effective)
 

@@ -75,12 +75,43 @@ def test_neighbours_that_are_not_sure_are_joined_by_a_tilde(run):
 
 def test_gaps_need_a_meaning(run):
     X = two_groups()
-    X[5, 2] = np.nan
-    code, _, error = run(X, "--unranked", "missing")
+    X[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
+    code, _, error = run(X, "--ranks")
     assert code == 2
-    assert "ranking 6 leaves items out" in error
-    assert "--unranked last" in error
-    assert run(X, "--unranked", "last")[0] == 0
+    assert "unranked" in error
+    assert run(X, "--ranks", "--unranked", "last", "-k", "1")[0] == 0
+    code, text, _ = run(X, "--ranks", "--unranked", "missing", "-k", "2")
+    assert code == 0
+    text = " ".join(text.split())
+    assert "each ranking is part of a full one" in text
+    assert re.search(r"is \d+ nats less likely", text)
+
+
+def test_voters_of_several_rows_and_of_comparisons(tmp_path, capsys):
+    rng = np.random.default_rng(1)
+    lines = ["judge,winner,loser"]
+    for judge in range(60):
+        order = "abcd" if judge % 2 else "dcba"
+        for _ in range(12):
+            first, second = sorted(rng.choice(4, 2, replace=False))
+            pair = order[first], order[second]
+            winner, loser = pair if rng.random() > 0.2 else pair[::-1]
+            lines.append(f"j{judge},{winner},{loser}")
+    path = tmp_path / "games.csv"
+    path.write_text("\n".join(lines))
+    assert main(["mixture", str(path), "--comparisons", "--voter", "judge", "-k", "2", "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["n_voters"] == 60
+    assert figures["n_rankings"] == 720
+    assert sorted("".join(one["consensus"]) for one in figures["components"]) == ["abcd", "dcba"]
+    assert main(["mixture", str(path), "--comparisons"]) == 2
+    assert "--voter COLUMN" in capsys.readouterr().err
+
+    table = tmp_path / "ranks.csv"
+    rows = [f"{name},{first},{second},2" for name in "uvw" for first, second in [(0, 1), (1, 0), (0, 1)] * 10]
+    table.write_text("who,x,y,z\n" + "\n".join(rows))
+    assert main(["mixture", str(table), "--ranks", "--voter", "who", "-k", "1"]) == 0
+    assert "by 3 voters (column 'who')" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("components", ["0", "two", "-1"])
@@ -100,7 +131,7 @@ def test_without_a_file_it_takes_the_apa_ballots(capsys):
     assert "What a ranking leaves out is taken as last." in text
 
 
-def test_the_section_of_the_report_takes_the_rankings_without_gaps():
+def test_the_section_of_the_report_takes_the_rankings_that_order_something():
     class Rankings:
         ranks = np.vstack([two_groups(), np.full((10, 6), np.nan)])
         weights = np.ones(610)
