@@ -4,8 +4,9 @@
 
 Truth is what the model's scores converge to: where its assumptions do not hold (ties as half a win, judges with tastes
 of their own), the scores of a fit to the exact probabilities of all pairs. Coverage of scores is the mean over items;
-that of ranks counts all items at once (simultaneous) or each (marginal). Binomial error of 300 replicates: .013 for
-simultaneous ranges, less for means over items.
+that of ranks counts all items at once (simultaneous) or each (marginal). Where scores differ, ranges are wider than
+they would have to be; where all are equal, every rank is the truth, and ranges cover at their level. Binomial error of
+300 replicates: .013 for simultaneous ranges, less for means over items.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from skrank.linear_model import BradleyTerry
 from skrank.linear_model._pair_likelihood import davidson_proba
 
 N_ITEMS = 12
+GROUPS = ["plain", "ties", "judges", "equal"]
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(61)
 
 
@@ -119,6 +121,8 @@ def cases():
         "half",
         limit(tastes_proba(0, 0.75), "half"),
     )
+    yield "equal", "all items equal", independent(), "half", "equal"
+    yield "equal", "all items equal, 100 judges", judged(100, 0.6), "half", "equal"
     for n_judges in (100, 20):
         yield "judges", f"{n_judges} judges", judged(n_judges, 0.6), "half", limit(tastes_proba(0.6), "half")
     proba = tastes_proba(0.6, 0.75)
@@ -131,15 +135,15 @@ def cases():
 def covered(case, ties, truth, seed, use_groups=True):
     """Shares of scores and of marginal rank ranges that contain the truth, and whether simultaneous ranges do."""
     rng = np.random.default_rng(seed)
-    scores = scores_of(rng)
+    scores = np.zeros(N_ITEMS) if truth == "equal" else scores_of(rng)
     pairs, y, weight, groups = case(rng, scores)
-    true = scores if truth is None else truth(scores)
+    true = truth(scores) if callable(truth) else scores
     model = BradleyTerry(ties=ties, items=range(N_ITEMS))
     model.fit(pairs, y, sample_weight=weight, groups=groups if use_groups else None)
     low, high = model.intervals().T
-    rank = (true > true[:, None]).sum(axis=1) + 1
+    best, worst = (true > true[:, None]).sum(axis=1) + 1, (true >= true[:, None]).sum(axis=1)
     marginal, all_ = (
-        (ranges[:, 0] <= rank) & (rank <= ranges[:, 1])
+        (ranges[:, 0] <= best) & (worst <= ranges[:, 1])
         for ranges in (model.rank_ranges(simultaneous=simultaneous) for simultaneous in (False, True))
     )
     return np.mean((low <= true) & (true <= high)), marginal.mean(), all_.all(), np.mean(high - low)
@@ -148,7 +152,7 @@ def covered(case, ties, truth, seed, use_groups=True):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replicates", type=int, default=300)
-    parser.add_argument("--cases", nargs="*", default=["plain", "ties", "judges"], choices=["plain", "ties", "judges"])
+    parser.add_argument("--cases", nargs="*", default=GROUPS, choices=GROUPS)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
