@@ -1,6 +1,6 @@
 """Sampled marginalised kernels: time against its floor and against the closed form, memory, and variance by method.
 
-    python benchmarks/marginalized_kernels.py [--only times memory variance] [--rows 500] [--repeats 5] [--seeds 200]
+    python benchmarks/marginalized_kernels.py [--only times memory variance prior] [--rows 500] [--seeds 200]
 
 Times are the best of interleaved repeats in one run on one BLAS thread; what counts is their ratios. With ``--rows
 5000 --repeats 1`` times take some minutes. Memory is the peak besides the result, at ``working_memory=64``; the values
@@ -10,6 +10,7 @@ of all pairs of samples would take 400 times as much as the result.
 import argparse
 import tracemalloc
 from functools import partial
+from itertools import permutations
 
 import numpy as np
 import sklearn
@@ -19,9 +20,19 @@ from threadpoolctl import threadpool_limits
 
 from skrank._pair_words import full_words
 from skrank._rankings import densify, pair_signs
-from skrank.kernels import KendallKernel, MallowsKernel, MarginalizedKernel, SemimetricKernel
+from skrank.kernels import (
+    HammingKernel,
+    KendallKernel,
+    MallowsKernel,
+    MarginalizedKernel,
+    PolynomialKendallKernel,
+    SemimetricKernel,
+    SpearmanKernel,
+)
+from skrank.kernels._methods import better_pairing
 from skrank.kernels._sample_pairs import pair_means
 from skrank.kernels._sampling import sample_consistent
+from skrank.stats import mallows
 
 TILE = 1 << 15
 
@@ -127,37 +138,88 @@ def report_memory(n_rankings):
 
 
 # ---------------------------------------------------------------- variance
-def variance(kernel, X, method, n_seeds, n_draws=20):
-    upper = np.triu_indices(len(X), 1)
-    values = [
-        MarginalizedKernel(kernel, method=method, n_draws=n_draws, random_state=seed)(X)[upper]
-        for seed in range(n_seeds)
-    ]
-    return np.var(values, axis=0).sum()
+def tied(n_levels, n_items, n_rankings, seed=0):
+    """Random levels of all items, as ratings are."""
+    return np.random.default_rng(seed).integers(0, n_levels, (n_rankings, n_items))
 
 
-def report_variance(n_seeds):
-    print(f"\nVariance of independent samples over that of others, 20 samples a side, {n_seeds} seeds")
-    print(f"{'data':<20}{'kernel':<26}{'antithetic':>12}{'herding':>10}")
-    data = {
-        "top 4 of 10": top(4, 10, 8),
-        "top 4 of 20": top(4, 20, 8),
-        "6 of 10, missing": with_gaps(6, 10, 8),
-        "4 of 10, missing": with_gaps(4, 10, 8),
-    }
-    kernels = [MallowsKernel(nu) for nu in (0.01, 0.05, 0.2, 1.0)] + [SemimetricKernel("spearman", nu=0.005)]
-    for name, X in data.items():
-        for kernel in kernels:
-            independent = variance(kernel, X, "monte_carlo", n_seeds)
-            ratio = independent / variance(kernel, X, "antithetic", n_seeds)
-            few = max(n_seeds // 10, 10)
-            herding = independent / variance(kernel, X, "herding", few)
-            print(f"{name:<20}{kernel!r:<26}{ratio:>12.1f}{herding:>10.1f}")
+DATA = {
+    "top 4 of 10": top(4, 10, 12),
+    "top 4 of 20": top(4, 20, 12),
+    "10 items in 3 levels": tied(3, 10, 12),
+    "6 of 10, missing": with_gaps(6, 10, 12),
+    "4 of 5, missing": with_gaps(4, 5, 12),
+}
+KERNELS = {
+    **{f"Mallows, nu={nu}": MallowsKernel(nu) for nu in (0.01, 0.05, 0.2, 1.0)},
+    "Kendall": KendallKernel(),
+    "polynomial, degree 2": PolynomialKendallKernel(),
+    "Spearman": SpearmanKernel(),
+    "Hamming": HammingKernel(),
+    "exp. Spearman, nu=.005": SemimetricKernel("spearman", nu=0.005),
+    "exp. footrule, nu=.02": SemimetricKernel("spearman_footrule", nu=0.02),
+    "exp. Hamming, nu=.2": SemimetricKernel("hamming", nu=0.2),
+    "exp. lp, p=2, nu=.1": SemimetricKernel("lp", nu=0.1),
+    "Cayley, nu=.2": SemimetricKernel("cayley", nu=0.2, allow_indefinite=True),
+}
+
+
+def total_variance(kernel, X, method, seeds, n_draws):
+    """Sum of the variances of all kernel values between distinct rankings; "auto" chooses anew by each seed."""
+    values, chosen = [], []
+    for seed in seeds:
+        chosen.append(better_pairing(kernel, densify(X), n_draws, seed) if method == "auto" else method)
+        sampled = MarginalizedKernel(kernel, method=chosen[-1], n_draws=n_draws, random_state=seed)
+        values.append(sampled(X)[np.triu_indices(len(X), 1)])
+    return np.var(values, axis=0).sum(), np.mean([method == "antithetic" for method in chosen])
+
+
+def report_variance(n_seeds, n_draws=20):
+    print(
+        f"\nVariance of {n_draws} independent draws a side over that of others, {n_seeds} seeds; how often auto takes"
+    )
+    print("antithetic pairs, and its variance over that of the better fixed method (1 at best)")
+    print(f"{'data':<22}{'kernel':<26}{'antithetic':>12}{'herding':>10}{'auto takes':>12}{'auto/best':>11}")
+    seeds = range(n_seeds)
+    for name, X in DATA.items():
+        for title, kernel in KERNELS.items():
+            independent = total_variance(kernel, X, "monte_carlo", seeds, n_draws)[0]
+            antithetic = total_variance(kernel, X, "antithetic", seeds, n_draws)[0]
+            herded = total_variance(kernel, X, "herding", range(max(n_seeds // 10, 10)), n_draws)[0]
+            auto, share = total_variance(kernel, X, "auto", seeds, n_draws)
+            rounding = 1e-20 * independent
+            print(
+                f"{name:<22}{title:<26}{independent / max(antithetic, rounding):>12.2f}"
+                f"{independent / max(herded, rounding):>10.2f}{share:>12.0%}"
+                f"{max(auto, rounding) / max(min(independent, antithetic), rounding):>11.2f}",
+                flush=True,
+            )
+
+
+def report_prior(n_seeds):
+    """Bias of the kernel under a Mallows prior where items are missing, in standard errors of the mean over seeds."""
+    X = with_gaps(3, 5, 4)
+    everything = np.array(list(permutations(range(5))))
+    support = [everything[[(p[:, None] < p)[row[:, None] < row].all() for p in everything]] for row in X]
+    kernel = MallowsKernel(0.3)
+    print(
+        f"\nLargest bias of 6 values under a Mallows prior, in standard errors: 3 of 5 ranked, 4 draws, {n_seeds} seeds"
+    )
+    for phi in (0.1, 0.3, 0.7):
+        prior = mallows(range(5), phi)
+        law = [prior.pmf(rankings) / prior.pmf(rankings).sum() for rankings in support]
+        upper = np.triu_indices(4, 1)
+        truth = [law[i] @ kernel(support[i], support[j]) @ law[j] for i, j in zip(*upper, strict=True)]
+        values = [
+            MarginalizedKernel(kernel, n_draws=4, prior=prior, random_state=seed)(X)[upper] for seed in range(n_seeds)
+        ]
+        errors = (np.mean(values, axis=0) - truth) / (np.std(values, axis=0, ddof=1) / np.sqrt(n_seeds) + 1e-15)
+        print(f"phi={phi}: {np.abs(errors).max():.2f}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parts = ["times", "memory", "variance"]
+    parts = ["times", "memory", "variance", "prior"]
     parser.add_argument("--only", nargs="+", choices=parts, default=parts)
     parser.add_argument("--rows", type=int, default=500)
     parser.add_argument("--repeats", type=int, default=5)
@@ -170,3 +232,5 @@ if __name__ == "__main__":
             report_memory(arguments.rows)
         if "variance" in arguments.only:
             report_variance(arguments.seeds)
+        if "prior" in arguments.only:
+            report_prior(10 * arguments.seeds)

@@ -38,8 +38,8 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         pairs of training rankings, or of 2000 of them drawn at random.
     n_draws : int, default=10
         Samples of each partial ranking; full rankings need and take one. Equal partial rankings share theirs, so their
-        kernel value K is too large by about ``(1 - K) / n_draws``, however many features there are: for short lists
-        that many rows repeat, more samples pay before more features do.
+        kernel value K is biased, however many features there are: by ``(1 - K) / n_draws`` with independent samples,
+        by ``(1 + E k(s, A s) - 2 K) / n_draws``, most often much less, with pairs (s, A s) of mirror images.
     method : {"antithetic", "monte_carlo"}, default="antithetic"
         Samples in pairs of mirror images, or independent ones.
     dtype : dtype, default=numpy.float32

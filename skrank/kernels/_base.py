@@ -196,6 +196,10 @@ class RankingKernel(Kernel):
     def _prepare(self, ranks: Array) -> Any:
         return ranks
 
+    def _prepare_lists(self, lists: Any) -> Any:
+        """The same of lists of few of many items (``skrank._sparse_rankings``); None if they must be densified."""
+        return None
+
     def _pairwise(self, ranks: Any, other_ranks: Any = None) -> Floats:
         raise NotImplementedError
 

@@ -15,6 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from skrank._rankings import aggregate, row_blocks
+from skrank._sparse_rankings import Lists, to_ranks
 
 BLOCK_ROWS = 128
 # Blocks of a matrix that could be computed at once, but whose progress is reported.
@@ -37,7 +38,12 @@ class Prepared(NamedTuple):
 
 
 def prepare(kernel, ranks):
-    """Prepare densified rankings for a kernel, each distinct one once if at least half of them are repetitions."""
+    """Prepare rankings for a kernel, densified ones or `Lists`; each distinct one once if half of them are repeated."""
+    if isinstance(ranks, Lists):
+        lists = kernel._prepare_lists(ranks)
+        if lists is not None:
+            return Prepared(lists, None)
+        ranks = to_ranks(ranks)
     if kernel._is_function:
         table = aggregate(ranks)
         if 2 * len(table.ranks) <= len(ranks):

@@ -3,7 +3,10 @@
 import numpy as np
 
 from skrank._rankings import expected_pair_signs, row_blocks
+from skrank._sparse_rankings import Lists, as_lists, to_ranks
 from skrank.kernels._base import RankingKernel
+from skrank.kernels._lists import are_lists, sign_norms
+from skrank.kernels._lists import sign_products as list_products
 from skrank.metrics._pair_products import sign_products
 
 
@@ -55,10 +58,22 @@ class KendallKernel(RankingKernel):
     def __init__(self, missing_values: float = np.nan) -> None:
         self.missing_values = missing_values
 
+    def _prepare(self, ranks):
+        lists = as_lists(ranks)
+        return ranks if lists is None else lists
+
+    def _prepare_lists(self, lists):
+        return lists
+
     def _pairwise(self, ranks, other_ranks=None):
+        if are_lists(ranks, other_ranks):
+            return list_products(ranks, other_ranks)[0] / n_pairs_of(ranks.n_items)
+        ranks, other_ranks = to_ranks(ranks), to_ranks(other_ranks)
         return sign_products(ranks, other_ranks, slope=1 / max(n_pairs_of(ranks.shape[1]), 1))
 
     def _diag(self, ranks):
+        if isinstance(ranks, Lists):
+            return sign_norms(ranks) / n_pairs_of(ranks.n_items)
         return kendall_diagonal(ranks)
 
     def _of_distance(self, distances, n_items):

@@ -5,15 +5,24 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import Hyperparameter
 
+from skrank._sparse_rankings import Lists, as_lists, have_ties, to_ranks
 from skrank.kernels._base import RankingKernel, check_positive
-from skrank.kernels._mallows_gram import mallows_diagonal, mallows_gram, mallows_gram_and_gradient
+from skrank.kernels._lists import are_lists
+from skrank.kernels._mallows_gram import (
+    mallows_diagonal,
+    mallows_gram,
+    mallows_gram_and_gradient,
+    mallows_lists,
+    mallows_lists_diagonal,
+)
 
 
 class MallowsKernel(RankingKernel):
     """Mallows kernel ``exp(-nu n_d)`` of the number n_d of pairs that two rankings order differently.
 
     On rankings with ties, top-k lists that tie the others last among them, it is the mean of that over all full
-    rankings consistent with either, in closed form. It is characteristic: it tells any two distributions apart.
+    rankings consistent with either, in closed form. For full rankings it is characteristic: it tells any two
+    distributions of them apart. Of partial rankings it sees the distribution of full ones that they mean.
 
     Parameters
     ----------
@@ -85,17 +94,27 @@ class MallowsKernel(RankingKernel):
     def _check_parameters(self):
         check_positive(self.nu, "nu", self)
 
+    def _prepare(self, ranks):
+        lists = as_lists(ranks)
+        return ranks if lists is None or self._prepare_lists(lists) is None else lists
+
+    def _prepare_lists(self, lists):
+        return lists if lists.tied_last and not have_ties(lists) else None
+
     def _pairwise(self, ranks, other_ranks=None):
-        return mallows_gram(ranks, other_ranks, self.nu)
+        if are_lists(ranks, other_ranks):
+            return mallows_lists(ranks, other_ranks, self.nu)
+        return mallows_gram(to_ranks(ranks), to_ranks(other_ranks), self.nu)
 
     def _pairwise_and_gradient(self, ranks):
         if self.hyperparameter_nu.fixed:
             return super()._pairwise_and_gradient(ranks)
+        ranks = to_ranks(ranks)
         gram, gradient = mallows_gram_and_gradient(ranks, self.nu)
         return gram, gradient[..., None]
 
     def _diag(self, ranks):
-        return mallows_diagonal(ranks, self.nu)
+        return mallows_lists_diagonal(ranks, self.nu) if isinstance(ranks, Lists) else mallows_diagonal(ranks, self.nu)
 
     def _of_distance(self, distances, n_items):
         return exponential(distances, self.nu)

@@ -22,6 +22,7 @@ from sklearn.utils import gen_batches
 
 from skrank._mallows import log_q_factorial, mean_distance
 from skrank._rankings import bucket_sizes
+from skrank.kernels._lists import sign_products as list_products
 from skrank.metrics._pair_products import TILE_ROWS, blocked_products, exact_dtype, sign_features, sign_products
 
 # Entries of a look-up table: 512 KiB, which stay in a core's second-level cache.
@@ -49,6 +50,26 @@ def mallows_gram_and_gradient(ranks, nu):
 def mallows_diagonal(ranks, nu):
     """Marginalised Mallows kernel of each ranking with itself: the product of g over its buckets."""
     return np.exp(_log_g(ranks.shape[1], nu)[bucket_sizes(ranks)].sum(axis=1))
+
+
+def mallows_lists(lists, other, nu):
+    """As `mallows_gram`, of `Lists` without ties whose other items are tied last: one cell has more than one item."""
+    n_items = lists.n_items
+    half_pairs, log_g = nu / 2 * _choose_two(n_items), _log_g(n_items, nu)
+    products, n_shared = list_products(lists, other)
+    lengths, other_lengths = (side.lengths for side in (lists, lists if other is None else other))
+    products *= nu / 2
+    products -= half_pairs[-1]
+    n_last = n_items - lengths[:, None] - other_lengths + n_shared.astype(np.intp)
+    products -= (half_pairs + log_g)[n_last]
+    products += (half_pairs + log_g)[n_items - lengths][:, None]
+    products += (half_pairs + log_g)[n_items - other_lengths]
+    return np.exp(products, out=products)
+
+
+def mallows_lists_diagonal(lists, nu):
+    """As `mallows_diagonal`, of `Lists` without ties whose other items are tied last."""
+    return np.exp(_log_g(lists.n_items, nu)[lists.n_items - lists.lengths])
 
 
 def _log_g(n_items, nu):

@@ -6,7 +6,9 @@ import numpy as np
 
 from skrank._fitting import warn_caller
 from skrank._rankings import aggregate
+from skrank._sparse_rankings import Lists, as_lists
 from skrank.kernels._gram import pairwise_matrix
+from skrank.kernels._lists import sign_products
 from skrank.kernels._sample_pairs import TASK_ROWS, evaluated_means
 from skrank.metrics._distances import ranking_distances
 
@@ -16,8 +18,8 @@ def nu_from_median(ranks, metric="kendall", metric_params=None, *, draw=None, n_
 
     Parameters
     ----------
-    ranks : ndarray of shape (n_rankings, n_items)
-        Densified rankings.
+    ranks : ndarray of shape (n_rankings, n_items), or Lists
+        Densified rankings; of lists the Kendall distance alone.
     metric : str, default="kendall"
         Of `ranking_distances`; on partial rankings its expectation over consistent full rankings.
     metric_params : dict, default=None
@@ -32,16 +34,24 @@ def nu_from_median(ranks, metric="kendall", metric_params=None, *, draw=None, n_
     nu : float
         1.0, with a warning, if the median is zero or there is no pair.
     """
-    table = aggregate(ranks)
+    if isinstance(ranks, Lists):
+        lists, weights = ranks, np.ones(len(ranks))
+    else:
+        table = aggregate(ranks)
+        weights = table.weights
+        lists = as_lists(table.ranks) if metric == "kendall" else None
     distances = partial(ranking_distances, metric=metric, **(metric_params or {}))
-    if draw is None:
+    if lists is not None:
+        n_pairs = lists.n_items * (lists.n_items - 1) / 2
+        values = (n_pairs - sign_products(lists)[0]) / 2
+    elif draw is None:
         values = pairwise_matrix(distances, table.ranks, track=track)
     else:
         means = partial(evaluated_means, distances)
         values = pairwise_matrix(means, draw(table.ranks), block_rows=TASK_ROWS, n_jobs=n_jobs, track=track)
     upper = np.triu(np.ones(values.shape, bool))
-    pairs = np.multiply.outer(table.weights, table.weights)
-    np.fill_diagonal(pairs, table.weights * (table.weights - 1) / 2)
+    pairs = np.multiply.outer(weights, weights)
+    np.fill_diagonal(pairs, weights * (weights - 1) / 2)
     median = _weighted_median(values[upper], pairs[upper])
     if median > 0:
         return 1 / median

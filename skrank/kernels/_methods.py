@@ -7,9 +7,11 @@ from skrank.kernels._base import inexact_rows
 from skrank.kernels._sampling import sample_consistent
 from skrank.kernels._variance import pairing_variances
 
-# Kernel values from which the better pairing of draws is found, about those of a matrix of twenty rankings: for so many
+# Kernel values from which the better pairing of draws is found, about those of a matrix of thirty rankings: for so many
 # pairs of rankings with so many draws of each, or fewer pairs with more draws.
-PILOT_VALUES, PILOT_PAIRS, PILOT_DRAWS = 1 << 17, 320, (20, 64)
+PILOT_VALUES, PILOT_PAIRS, PILOT_DRAWS = 1 << 18, 400, (24, 80)
+# Standard errors by which antithetic pairs must gain.
+Z = 1.0
 PILOT_SEEDS = 0x5EED0001, 0x5EED0002
 
 
@@ -61,7 +63,10 @@ def better_pairing(kernel, ranks, n_draws, seed, prior=None):
         for rows, pilot in zip((first, second), PILOT_SEEDS, strict=True)
     )
     independent, antithetic = pairing_variances(kernel, samples, other, n_draws)
-    return "antithetic" if antithetic <= independent else "monte_carlo"
+    gains = independent - antithetic
+    # Where few pairs of draws have nearly all of the variance, a pilot does not see it. Antithetic pairs cannot gain
+    # much there, for it is an interaction of both draws, and two pairs of mirror images are as far apart as two draws.
+    return "antithetic" if gains.sum() > Z * np.sqrt((gains**2).sum()) else "monte_carlo"
 
 
 def distinct_pairs(n_rankings, n_pairs, rng):

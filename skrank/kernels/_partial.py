@@ -14,7 +14,8 @@ from skrank._callbacks import CallbackSupportMixin, fit_task
 from skrank._fitting import all_or_nothing
 from skrank._random import as_random_state
 from skrank._rankings import check_rankings
-from skrank._typing import ArrayLike, Floats, RandomState, _fit_context
+from skrank._sparse_rankings import Lists, check_sparse_rankings, is_sparse, to_ranks
+from skrank._typing import ArrayLike, Floats, RandomState, Unranked, _fit_context
 from skrank.kernels._composition import as_ranking_kernel
 from skrank.kernels._gram import kernel_matrix, prepare
 from skrank.kernels._marginalized import MarginalizedKernel
@@ -66,6 +67,11 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
     normalize : bool, default=False
         Divide K(R, R') by sqrt(K(R, R) K(R', R')), so that short ballots count as much as long ones. A ranking that
         says nothing to a linear kernel (K(R, R) = 0) keeps zeros.
+    unranked : {"last", "missing"} or None, default=None
+        What an absent entry of a sparse X means: tied after all listed items, or missing. A stored zero is a rank. The
+        cost is that of the lists, whatever the number of items, with "kendall", and with "mallows" where `unranked` is
+        "last" and lists have no ties; other kernels make X dense. None refuses a sparse X; a dense one does not use
+        this parameter.
     random_state : int, RandomState instance or None, default=None
         Seed of the sampled methods. The samples of a ranking depend on it and the ranking alone.
     n_jobs : int, default=None
@@ -154,6 +160,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
         "prior": [None, HasMethods("logpmf")],
         "output": [StrOptions({"kernel", "distance"})],
         "normalize": ["boolean"],
+        "unranked": [None, StrOptions({"last", "missing"})],
         "random_state": ["random_state"],
         "n_jobs": [None, Integral],
     }
@@ -168,6 +175,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
         prior: Any = None,
         output: Literal["kernel", "distance"] = "kernel",
         normalize: bool = False,
+        unranked: Unranked = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -178,6 +186,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
         self.prior = prior
         self.output = output
         self.normalize = normalize
+        self.unranked = unranked
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -188,8 +197,8 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_items)
-            Rank matrix: lower is preferred, equal values are ties, NaN is missing.
+        X : {array-like, sparse matrix} of shape (n_samples, n_items)
+            Rank matrix: lower is preferred, equal values are ties, NaN is missing. For a sparse one see `unranked`.
         y : None
             Ignored.
 
@@ -208,7 +217,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_items)
+        X : {array-like, sparse matrix} of shape (n_samples, n_items)
             Rank matrix.
         y : None
             Ignored.
@@ -227,7 +236,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_items)
+        X : {array-like, sparse matrix} of shape (n_samples, n_items)
             Rank matrix.
 
         Returns
@@ -235,18 +244,19 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
         matrix : ndarray of shape (n_samples, n_samples_fit), float64
         """
         check_is_fitted(self)
-        ranks = check_rankings(X, estimator=self, reset=False)
-        if self.method_ == "exact":
+        ranks = self._check(X, self._marginalized, reset=False)
+        if self.method_ == "exact" and not isinstance(ranks, Lists):
             check_exact(self._marginalized, ranks, "X")
         return self._matrix(prepare(self._marginalized, ranks), self._training)
 
     def _fit(self, X, task):
-        ranks = check_rankings(X, estimator=self)
-        self._seed = int(as_random_state(self.random_state).randint(2**31 - 1))
         kernel = named_kernel(self.kernel) if isinstance(self.kernel, str) else self.kernel
         full = as_ranking_kernel(kernel)
         full._check_parameters()
-        full._check_items(ranks.shape[1])
+        closed_on_lists = self.method in ("auto", "exact") and self.prior is None
+        ranks = self._check(X, full if closed_on_lists else None, reset=True)
+        self._seed = int(as_random_state(self.random_state).randint(2**31 - 1))
+        full._check_items(self.n_features_in_)
         exact = self._is_exact(full, ranks)
         if self._needs_median():
             kernel.set_params(nu=self._median_nu(kernel, ranks, exact, _tracking(task, "median distance")))
@@ -261,8 +271,18 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
         self._training = prepare(self._marginalized, ranks)
         self._n_features_out = len(ranks)
 
+    def _check(self, X, kernel, reset):
+        """Densified rankings, or lists if X is sparse and the kernel has a form for them."""
+        if not is_sparse(X):
+            return check_rankings(X, estimator=self, reset=reset)
+        lists = check_sparse_rankings(X, self.unranked, estimator=self, reset=reset)
+        has_form = kernel is not None and kernel._prepare_lists(lists) is not None
+        return lists if has_form else to_ranks(lists)
+
     def _is_exact(self, kernel, ranks):
         """Whether closed forms are used."""
+        if isinstance(ranks, Lists):
+            return True
         if self.method == "exact":
             if self.prior is not None:
                 raise ValueError("method='exact' has no closed form under a prior. Use method='antithetic' or 'auto'.")
@@ -323,6 +343,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = self.unranked is not None
         tags.transformer_tags.preserves_dtype = []
         return tags
 

@@ -80,7 +80,8 @@ class SpearmanKernel(RankingKernel):
     References
     ----------
     M. Lomeli, M. Rowland, A. Gretton, Z. Ghahramani, "Antithetic and Monte Carlo kernel estimators for partial
-    rankings", Statistics and Computing 29, 2019, section 2.2.
+    rankings", Statistics and Computing 29, 2019, section 2.1, for the distance, of which the kernel is a linear
+    function.
 
     Examples
     --------

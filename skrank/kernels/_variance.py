@@ -70,16 +70,16 @@ def pairing_variances(kernel, samples, other, n_draws):
 
     Returns
     -------
-    independent, antithetic : float
-        Means over all rankings, not negative.
+    independent, antithetic : ndarray of shape (n_rankings,)
+        Unbiased; negative by chance where the true value is small.
     """
-    independent = antithetic = 0.0
+    independent, antithetic = np.empty((2, len(samples)))
     for rows in gen_batches(len(samples), BLOCK_ROWS):
         values = _weighted_values(kernel, samples[rows], other[rows])
         halves = [values[:, i::2, j::2] for i in (0, 1) for j in (0, 1)]
-        independent += sum(variance_of_mean(half, n_draws, n_draws).sum() for half in halves) / 4
-        antithetic += variance_of_mean(sum(halves) / 4, n_draws / 2, n_draws / 2).sum()
-    return max(independent, 0.0) / len(samples), max(antithetic, 0.0) / len(samples)
+        independent[rows] = sum(variance_of_mean(half, n_draws, n_draws) for half in halves) / 4
+        antithetic[rows] = variance_of_mean(sum(halves) / 4, n_draws / 2, n_draws / 2)
+    return independent, antithetic
 
 
 def entry_variances(kernel, samples, other, antithetic):
