@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from skrank._pair_words import are_full
 from skrank._random import as_generator
 from skrank._rankings import (
     MISSING,
@@ -15,13 +16,13 @@ from skrank._rankings import (
     check_rankings,
     check_weights,
     item_names,
-    pair_indices,
     pair_signs,
     row_blocks,
 )
 from skrank._typing import Array, ArrayLike, RandomState, validate_params
-from skrank.stats._kemeny import kemeny_ordering, local_kemeny
-from skrank.stats._kemeny_search import ordering_values
+from skrank.stats._kemeny import local_kemeny, solved_components
+from skrank.stats._kemeny_optima import concatenated, is_unique, optimal_orderings, tied_ranks
+from skrank.stats._pairwise import pairwise_wins
 from skrank.stats._rank_sets import RankSets, n_redrawn, rank_sets, redrawn_weights
 
 REDRAWS = {
@@ -31,22 +32,10 @@ REDRAWS = {
 
 
 # ---------------------------------------------------------------- functional core
-def pairwise_wins(ranks, weights):
-    """Weight of the rankings that strictly prefer item a to item b, ``wins[a, b]``, shape (n_items, n_items)."""
-    n_samples, n_items = ranks.shape
-    i, j = pair_indices(n_items)
-    signed, compared = np.zeros((2, len(i)))
-    for rows in row_blocks(n_samples, 32 * len(i), max_rows=1 << 13):
-        signs = pair_signs(ranks[rows], dtype=np.float64)
-        signed += weights[rows] @ signs
-        compared += weights[rows] @ np.abs(signs, out=signs)
-    wins = np.zeros((n_items, n_items))
-    wins[i, j], wins[j, i] = (compared + signed) / 2, (compared - signed) / 2
-    return wins
-
-
 def borda_contributions(ranks):
     """What each ranking adds to the items' Borda scores: comparisons won less those lost, (n_samples, n_items)."""
+    if are_full(ranks):
+        return ranks.shape[1] - 1 - 2 * ranks.astype(np.intp)
     first, size = bucket_places(ranks)
     n_ranked = np.count_nonzero(size, axis=1)[:, None]
     return np.where(size > 0, n_ranked - size - 2 * first, 0)
@@ -78,7 +67,8 @@ class KemenyResult:
     Attributes
     ----------
     ranks : ndarray of shape (n_items,)
-        Rank of each item in the consensus, 0 for the best, without ties; NaN for an item that no ranking ranks.
+        Rank of each item in the consensus, 0 for the best, without ties unless ``ties="keep"``; NaN for an item that no
+        ranking ranks.
     distance : float
         Summed weight of the disagreements: pairs of items that a ranking orders strictly and against the consensus.
     is_exact : bool
@@ -88,6 +78,11 @@ class KemenyResult:
     rank_sets : RankSets or None
         How sure the places are, if `n_draws` was given: the places in each redraw, rank sets, and the proportion of
         redraws in which neighbors have the order of the consensus.
+    is_unique : bool or None
+        Whether every other ranking has a larger distance; None if `is_exact` is False.
+    optima : ndarray of shape (n_found, n_items)
+        Ranks of at most `max_optima` rankings with this distance, without ties, the first being `ranks`
+        (its ties broken); only this one if `is_exact` is False.
     """
 
     ranks: np.ndarray
@@ -95,6 +90,8 @@ class KemenyResult:
     is_exact: bool
     item_names: np.ndarray | None = None
     rank_sets: RankSets | None = None
+    is_unique: bool | None = None
+    optima: np.ndarray | None = None
 
     @property
     def ordering(self) -> Array:
@@ -108,6 +105,8 @@ class KemenyResult:
         "sample_weight": ["array-like", None],
         "method": [StrOptions({"auto", "exact", "local"})],
         "n_perturbations": [Interval(Integral, 0, None, closed="left")],
+        "ties": [StrOptions({"break", "keep"})],
+        "max_optima": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
         **REDRAWS,
     },
@@ -119,6 +118,8 @@ def kemeny_consensus(
     sample_weight: ArrayLike | None = None,
     method: Literal["auto", "exact", "local"] = "auto",
     n_perturbations: int = 30,
+    ties: Literal["break", "keep"] = "break",
+    max_optima: int = 1,
     n_draws: int = 0,
     confidence_level: float = 0.9,
     random_state: RandomState = 0,
@@ -130,7 +131,8 @@ def kemeny_consensus(
 
     Groups of items of which every one of the first beats every one of the second by majority follow one another in an
     optimal ranking, so only the cycles of the majorities are hard. A cycle of at most 20 items is solved exactly, by
-    dynamic programming over its subsets; a longer one by moving single items until no move gains, from several starts.
+    dynamic programming over its subsets; a longer one by moving single items until no move gains, with perturbations.
+    Whole weights are added as such: the result is exact whatever their sizes.
 
     Parameters
     ----------
@@ -144,6 +146,11 @@ def kemeny_consensus(
     n_perturbations : int, default=30
         How often the search perturbs its ordering, which starts from Borda's, and searches again from there. Of both
         orderings it keeps whichever is better in each stretch of places that they fill with the same items.
+    ties : {"break", "keep"}, default="break"
+        Several rankings can have the smallest distance. "break" takes the one that goes by Borda scores, then by
+        column; "keep" ties the items of each stretch of places in which they differ.
+    max_optima : int, default=1
+        How many of the rankings with the smallest distance to list in the result's `optima`.
     n_draws : int, default=0
         How often the rankings are redrawn with replacement, for the result's `rank_sets`; 0 means not at all. The
         consensus of a redraw comes from the search, which also starts from that of the data. Weights that are no counts
@@ -157,8 +164,8 @@ def kemeny_consensus(
     Returns
     -------
     result : KemenyResult
-        With attributes `ranks`, `distance`, `is_exact`, `item_names`, `rank_sets` and `ordering`. Among equally good
-        rankings it is the one that goes by Borda scores, then by column.
+        With attributes `ranks`, `distance`, `is_exact`, `is_unique`, `optima`, `rank_sets`, `item_names` and
+        `ordering`.
 
     Raises
     ------
@@ -181,23 +188,48 @@ def kemeny_consensus(
     >>> result = kemeny_consensus(X)
     >>> result.ranks
     array([1., 0., 2.])
-    >>> result.distance, result.is_exact
-    (1.0, True)
+    >>> result.distance, result.is_exact, result.is_unique
+    (1.0, True, True)
+
+    Three rankings in a cycle agree on nothing:
+
+    >>> cycle = kemeny_consensus([[0, 1, 2], [2, 0, 1], [1, 2, 0]], ties="keep", max_optima=5)
+    >>> cycle.ranks
+    array([0., 0., 0.])
+    >>> cycle.optima
+    array([[0., 1., 2.],
+           [1., 2., 0.],
+           [2., 0., 1.]])
     """
     table, n_rankings, names = _validated_table(X, sample_weight)
-    wins = pairwise_wins(table.ranks, table.weights)
+    counts = pairwise_wins(table.ranks, table.weights)
     items = np.flatnonzero(_has_place(table))
-    preferences = (wins - wins.T)[np.ix_(items, items)]
+    preferences = counts.preferences()[np.ix_(items, items)]
     seed = as_generator(random_state)
-    ordering, is_exact = kemeny_ordering(preferences, method=method, n_perturbations=n_perturbations, seed=seed)
-    ranks = np.full(len(wins), np.nan)
-    ranks[items[ordering]] = np.arange(len(items))
-    value = ordering_values(preferences[None], ordering[None])[0]
+    components = solved_components(preferences, method=method, n_perturbations=n_perturbations, seed=seed)
+    ordering = concatenated(components)
+    is_exact = all(component.best is not None for component in components)
+    orderings = optimal_orderings(components, preferences, max_optima) if is_exact else ordering[None]
+    optima = np.full((len(orderings), len(counts.counts)), np.nan)
+    optima[:, items] = np.argsort(orderings, axis=1)
+    ranks = optima[0].copy()
+    if ties == "keep":
+        ranks[items] = tied_ranks(components, preferences)
     sets = None
     if n_draws:
         places = _redrawn_kemeny(table, items, ordering, redrawn_weights(table.weights, n_draws, seed, n_rankings))
-        sets = rank_sets(places, ranks, confidence_level, names)
-    return KemenyResult(ranks, float((wins.sum() - value) / 2), bool(is_exact), names, sets)
+        sets = rank_sets(places, optima[0], confidence_level, names)
+    # Wins of the items that come later.
+    against = np.tril(counts.counts[np.ix_(items[ordering], items[ordering])]).sum(dtype=float)
+    return KemenyResult(
+        ranks,
+        float(against * counts.unit),
+        is_exact,
+        names,
+        sets,
+        is_unique(components, preferences) if is_exact else None,
+        optima,
+    )
 
 
 def _redrawn_kemeny(table, items, ordering, weights):
@@ -370,10 +402,11 @@ def pairwise_majority(X: ArrayLike, *, sample_weight: ArrayLike | None = None) -
     0
     """
     table, _, names = _validated_table(X, sample_weight)
-    wins = pairwise_wins(table.ranks, table.weights)
+    counts = pairwise_wins(table.ranks, table.weights)
+    wins = counts.wins
     compared = wins + wins.T
     fractions = np.divide(wins, compared, out=np.full(wins.shape, np.nan), where=compared > 0)
-    majority = wins - wins.T > 1e-12 * wins.max(initial=0)
+    majority = counts.preferences() > 0
     winners = np.flatnonzero(majority.sum(axis=1) == len(wins) - 1)
     winner = None if len(winners) == 0 else int(winners[0]) if names is None else names[winners[0]]
     return PairwiseMajorityResult(wins, fractions, majority, winner, names)

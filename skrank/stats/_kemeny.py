@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from skrank._rankings import pair_indices, row_blocks
+from skrank.stats._kemeny_optima import SolvedComponent, concatenated
 from skrank.stats._kemeny_search import FLOAT_TOLERANCE, insertion_search, recombined
 
 MAX_EXACT_ITEMS = 20
@@ -98,19 +99,35 @@ def _searched(preferences, starts, thorough):
 
 # ---------------------------------------------------------------- exact solution
 def exact_ordering(preferences):
-    """A Kemeny ordering of one problem by dynamic programming over the sets of items that come last.
+    """A Kemeny ordering of one problem of at most `MAX_EXACT_ITEMS` items, the lexicographically first, (n_items,)."""
+    return _first_ordering(best_values(preferences)[1], len(preferences))
+
+
+def _first_ordering(first, n_items):
+    ordering = np.empty(n_items, np.intp)
+    remaining = (1 << n_items) - 1
+    for place in range(n_items):
+        ordering[place] = first[remaining]
+        remaining ^= 1 << int(ordering[place])
+    return ordering
+
+
+def best_values(preferences):
+    """The largest value of an ordering of each set of items, by dynamic programming.
 
     best(S) = max over a in S of sum_{b in S} preferences[a, b] + best(S without a), for all sets of one size at once:
-    n 2^n steps, 9 * 2^n bytes and one block. Among optimal orderings the lexicographically first.
+    n 2^n steps, 9 * 2^n bytes and one block.
 
     Parameters
     ----------
     preferences : ndarray of shape (n_items, n_items)
-        Antisymmetric, at most `MAX_EXACT_ITEMS` items.
+        Antisymmetric, at most `MAX_EXACT_ITEMS` items; integers give exact values.
 
     Returns
     -------
-    ordering : ndarray of shape (n_items,)
+    best : ndarray of shape (2^n_items,), of the type of `preferences`
+    first : ndarray of shape (2^n_items,), int8
+        The first item of a best ordering of each set, the smallest number among equals.
     """
     n_items = len(preferences)
     if n_items > MAX_EXACT_ITEMS:
@@ -121,8 +138,9 @@ def exact_ordering(preferences):
     half = n_items // 2
     # sum_{b in S} preferences[:, b] from the two halves of the bits of S.
     low_sums, high_sums = _subset_sums(preferences.T[:half]), _subset_sums(preferences.T[half:])
-    best = np.full(1 << n_items, -np.inf)
-    best[0] = 0.0
+    unknown = -np.inf if preferences.dtype.kind == "f" else np.iinfo(preferences.dtype).min // 2
+    best = np.full(1 << n_items, unknown, preferences.dtype)
+    best[0] = 0
     first = np.zeros(1 << n_items, np.int8)
     sets = np.arange(1 << n_items)
     by_size = sets[np.argsort(np.bitwise_count(sets), kind="stable")]
@@ -131,23 +149,18 @@ def exact_ordering(preferences):
         level = by_size[ends[size - 1] : ends[size]]
         for rows in row_blocks(len(level), 40 * n_items, max_rows=1 << 14):
             block = level[rows]
-            # An item outside S leads to a larger set, whose value is still minus infinity.
+            # An item outside S leads to a larger set, whose value is still unknown.
             values = best[block[:, None] ^ bits]
             values += low_sums[block & ((1 << half) - 1)]
             values += high_sums[block >> half]
             first[block] = values.argmax(axis=1)
             best[block] = values.max(axis=1)
-    ordering = np.empty(n_items, np.intp)
-    remaining = (1 << n_items) - 1
-    for place in range(n_items):
-        ordering[place] = first[remaining]
-        remaining ^= 1 << int(ordering[place])
-    return ordering
+    return best, first
 
 
 def _subset_sums(vectors):
     """Sums of all subsets of some vectors, shape (2^n_vectors, dimension)."""
-    sums = np.zeros((1, vectors.shape[1]))
+    sums = np.zeros((1, vectors.shape[1]), vectors.dtype)
     for vector in vectors:
         sums = np.concatenate([sums, sums + vector])
     return sums
@@ -156,20 +169,36 @@ def _subset_sums(vectors):
 def kemeny_ordering(preferences, *, method="auto", n_perturbations=30, seed=0):
     """A Kemeny ordering of one problem, exact where possible.
 
-    The strongly connected components of the strict majority graph follow one another in some optimal ordering (the
-    extended Condorcet criterion), so each of them is a problem of its own; those of at most `MAX_EXACT_ITEMS` items are
-    solved exactly, larger ones by insertion search from Borda's ordering, with perturbations.
-
     Returns
     -------
     ordering : ndarray of shape (n_items,)
     is_exact : bool
     """
-    # Equals are settled by Borda's order, then by item number: items are renumbered in that order first.
-    renumbering = borda_orderings(preferences[None])[0]
-    preferences = preferences[np.ix_(renumbering, renumbering)]
-    ordering, is_exact = [], True
-    for items in _majority_components(preferences):
+    components = solved_components(preferences, method=method, n_perturbations=n_perturbations, seed=seed)
+    return concatenated(components), all(component.best is not None for component in components)
+
+
+def solved_components(preferences, *, method="auto", n_perturbations=30, seed=0):
+    """The components of the strict majority graph, most preferred first, each with an ordering.
+
+    They follow one another in some optimal ordering (the extended Condorcet criterion), so each of them is a problem of
+    its own; those of at most `MAX_EXACT_ITEMS` items are solved exactly, larger ones by insertion search from Borda's
+    ordering, with perturbations. Equals are settled by Borda's order, then by item number.
+
+    Parameters
+    ----------
+    preferences : ndarray of shape (n_items, n_items)
+        Antisymmetric; with integers, of any size that sums of n_items of them fit into int64, nothing is rounded.
+
+    Returns
+    -------
+    components : list of SolvedComponent
+    """
+    place = np.argsort(borda_orderings(preferences[None])[0])
+    components = []
+    for items in _majority_components(preferences, place):
+        # In Borda's order the first among equals is the one wanted.
+        items = items[np.argsort(place[items])]
         inside = preferences[np.ix_(items, items)]
         exact = len(items) == 1 or (method != "local" and len(items) <= MAX_EXACT_ITEMS)
         if method == "exact" and not exact:
@@ -177,30 +206,47 @@ def kemeny_ordering(preferences, *, method="auto", n_perturbations=30, seed=0):
                 f"method='exact' cannot solve {len(items)} items that form one cycle of majorities: at most "
                 f"{MAX_EXACT_ITEMS} are possible. Use method='auto' or 'local'."
             )
-        if exact:
-            order = exact_ordering(inside)
+        if len(items) == 1:
+            best, order = np.zeros(2, inside.dtype), np.zeros(1, np.intp)
+        elif exact:
+            best, first = best_values(inside)
+            order = _first_ordering(first, len(items))
         else:
-            starts = borda_orderings(inside[None])
-            order = insertion_search(inside[None], starts, n_perturbations=n_perturbations, seed=seed)[0][0]
-        ordering.extend(items[order])
-        is_exact = is_exact and exact
-    return renumbering[ordering], is_exact
+            best, order = None, _searched_ordering(inside, n_perturbations, seed)
+        components.append(SolvedComponent(items, inside, order, best))
+    return components
 
 
-def _majority_components(preferences):
-    """Items of each strongly connected component of the strict majority graph, most preferred component first."""
+def _searched_ordering(preferences, n_perturbations, seed):
+    # Sums of whole numbers below 2^53 are exact: then every gain is one.
+    exact = preferences.dtype.kind == "i" and np.abs(preferences).sum(dtype=float) < 2.0**53
+    preferences = preferences.astype(float)[None]
+    return insertion_search(
+        preferences,
+        borda_orderings(preferences),
+        n_perturbations=n_perturbations,
+        tolerance=0.0 if exact else FLOAT_TOLERANCE,
+        seed=seed,
+    )[0][0]
+
+
+def _majority_components(preferences, place):
+    """Items of each strongly connected component of the strict majority graph, most preferred component first.
+
+    Among components that may come next, the one with the item of the smallest `place` does.
+    """
     n_items = len(preferences)
-    # Sums of weights that cancel can leave rounding noise, which is no majority.
-    majority = preferences > 1e-12 * np.abs(preferences).max(initial=0)
-    n_components, label = connected_components(majority, connection="strong")
+    n_components, label = connected_components(preferences > 0, connection="strong")
     beats = np.zeros((n_components, n_components), bool)
-    beats[label[:, None].repeat(n_items, 1)[majority], label[None, :].repeat(n_items, 0)[majority]] = True
+    rows, columns = np.nonzero(preferences > 0)
+    beats[label[rows], label[columns]] = True
     np.fill_diagonal(beats, False)
-    first_item = np.full(n_components, n_items)
-    np.minimum.at(first_item, label, np.arange(n_items))
-    left = np.ones(n_components, bool)
+    first_place = np.full(n_components, n_items)
+    np.minimum.at(first_place, label, place)
+    n_ahead = beats.sum(axis=0)
     for _ in range(n_components):
-        free = left & ~beats[left].any(axis=0)
-        chosen = np.flatnonzero(free)[first_item[free].argmin()]
-        left[chosen] = False
+        free = np.flatnonzero(n_ahead == 0)
+        chosen = free[first_place[free].argmin()]
+        n_ahead -= beats[chosen]
+        n_ahead[chosen] = -1
         yield np.flatnonzero(label == chosen)
