@@ -39,7 +39,8 @@ def load_preflib(path: str | os.PathLike[str], *, unranked: Unranked = None) -> 
             items. In a file of categories the rank is the category's number, in the header's order from 0, so that
             ``data == 0`` are the approved ones of approval ballots.
         sample_weight : ndarray of shape (n_rankings,), int64
-            How many voters gave each ranking. Pass it on: without it every distinct ranking counts once.
+            How many voters gave each ranking; 0 where the file says so, the sum where it has an order on two lines.
+            Pass it on: without it every distinct ranking counts once.
         item_names : ndarray of shape (n_items,), str objects
             The alternatives' names.
         metadata : dict
@@ -50,8 +51,8 @@ def load_preflib(path: str | os.PathLike[str], *, unranked: Unranked = None) -> 
     ------
     ValueError
         If the file is broken: a header with something missing, unknown or contradictory; counts that do not add up to
-        the header's; an alternative listed twice or unknown; braces that do not match; an order that is repeated, or is
-        not of the kind that the header says; an empty, binary or truncated file. Names the line.
+        the header's; an alternative listed twice or unknown; braces that do not match; an order that is not of the kind
+        that the header says; an empty, binary or truncated file. Names the line.
 
     See Also
     --------
@@ -90,32 +91,52 @@ def parse_preflib(content, path, unranked=None):
         path,
         header.n_lines + 1,
         separator=header.separator,
-        allow_empty=header.kind == "cat",
+        # Categories may be empty; so are, in old files, buckets of orders.
+        allow_empty=header.kind == "cat" or header.separator == ",",
     )
+    if header.separator == ",":
+        orders = _without_empty_buckets(orders)
     refuse_sparse(path, header.totals["orders"][1], len(orders.line), len(header.item_names), len(content))
     ranks = _bucket_numbers(orders, header, path)
     _check_kind(ranks, orders, header, path)
-    _refuse_repeated(ranks, orders, path)
     _check_totals(orders, header, path)
     settled = settle_unranked(
         ranks,
         unranked,
         lambda order, item: (
-            f"{os.fspath(path)}, line {orders.line[order]}: the order leaves out alternative {item + 1} "
-            f"({header.item_names[item]})"
+            f"{os.fspath(path)}, line {orders.line[order]}: the order leaves out alternative "
+            f"{item + header.first_item} ({header.item_names[item]})"
         ),
         last=len(header.category_names) or None,
     )
+    # An order on two lines was counted twice, as published files do; a completed order may equal another.
+    first, group = distinct_rows(settled)
     counts = orders.count
-    if settled is not ranks:  # a completed order may equal another
-        first, group = distinct_rows(settled)
-        settled, counts = settled[first], np.bincount(group, counts).astype(np.int64)
+    if len(first) < len(settled):
+        settled, counts = settled[first], _sums(group, counts)
     return Bunch(
         data=to_rank_matrix(settled),
         sample_weight=counts,
         item_names=np.array(header.item_names, dtype=object),
         metadata=header.metadata,
     )
+
+
+def _without_empty_buckets(orders):
+    """The orders with their buckets numbered as if there were no empty ones."""
+    cell = np.unique(np.stack([orders.order, orders.bucket]), axis=1)
+    first = np.searchsorted(cell[0], np.arange(len(orders.line)))
+    number = np.arange(cell.shape[1]) - first[cell[0]]
+    width = int(orders.bucket.max(initial=0)) + 1
+    place = np.searchsorted(cell[0] * width + cell[1], orders.order * width + orders.bucket)
+    return orders._replace(bucket=number[place], n_buckets=np.bincount(cell[0], minlength=len(orders.line)))
+
+
+def _sums(group, counts):
+    """Counts of each group, as whole numbers."""
+    total = np.zeros(group.max() + 1, np.int64)
+    np.add.at(total, group, counts)
+    return total
 
 
 def distinct_rows(integers):
@@ -132,15 +153,17 @@ def distinct_rows(integers):
 def _bucket_numbers(orders, header, path):
     """Bucket of each alternative in each order, from 0; MISSING if it is left out."""
     n_items = len(header.item_names)
-    unknown = (orders.item < 1) | (orders.item > n_items)
+    column = orders.item - header.first_item
+    unknown = (column < 0) | (column >= n_items)
     if unknown.any():
         entry = int(unknown.argmax())
         line = orders.line[orders.order[entry]]
-        raise parse_error(path, line, f"alternative {orders.item[entry]}, but the alternatives are 1 to {n_items}.")
+        expected = f"{header.first_item} to {header.first_item + n_items - 1}"
+        raise parse_error(path, line, f"alternative {orders.item[entry]}, but the alternatives are {expected}.")
     shape = (len(orders.line), n_items)
     dtype = rank_dtype(max(n_items, len(header.category_names) + 1, int(orders.n_buckets.max())))
     ranks = np.full(shape, MISSING, dtype)
-    ranks[orders.order, orders.item - 1] = orders.bucket
+    ranks[orders.order, column] = orders.bucket
     listed = np.bincount(orders.order, minlength=len(ranks))
     twice = listed != n_ranked(ranks)
     if twice.any():
@@ -165,15 +188,6 @@ def _check_kind(ranks, orders, header, path):
             found = f", but the line has {orders.n_buckets[order]}" if kind == "cat" else ", in a file of"
             ending = "" if kind == "cat" else f" {KINDS[kind]} ({kind})"
             raise parse_error(path, orders.line[order], f"{message}{found}{ending}.")
-
-
-def _refuse_repeated(ranks, orders, path):
-    first, group = distinct_rows(ranks)
-    repeated = first[group] != np.arange(len(ranks))
-    if repeated.any():
-        order = int(repeated.argmax())
-        before = orders.line[first[group[order]]]
-        raise parse_error(path, orders.line[order], f"the order of line {before} again; each must be on one line.")
 
 
 def _check_totals(orders, header, path):

@@ -20,7 +20,8 @@ WHOLE = re.compile(r"[0-9]{1,15}")
 class Header(NamedTuple):
     """What a header says, and where the orders begin.
 
-    `totals` maps each of "voters" and "orders" to (number, line, the header's words for it).
+    `totals` maps each of "voters" and "orders" to (number, line, the header's words for it). `first_item` is the number
+    of the first alternative: 1, in some old files 0.
     """
 
     kind: str
@@ -31,6 +32,7 @@ class Header(NamedTuple):
     separator: str
     n_lines: int
     n_bytes: int
+    first_item: int = 1
 
 
 def kind_of_path(path):
@@ -126,16 +128,19 @@ def _whole(found, key, path, last_line):
 
 
 def _names(found, what, number, path, last_line):
+    # Some published files number their categories from 0.
+    first = 0 if what == "CATEGORY" and "CATEGORY NAME 0" in found else 1
+    last = first + number - 1
     for key, (_, line) in found.items():
         match = NUMBERED.fullmatch(key)
         if match and match[1] == what:
             index = match[2].removeprefix(" ")
-            if not WHOLE.fullmatch(index) or index != str(int(index)) or not 1 <= int(index) <= number:
+            if not WHOLE.fullmatch(index) or index != str(int(index)) or not first <= int(index) <= last:
                 expected = (
-                    f"'{what} NAME' must be followed by a number from 1 to {number}" if number else "there are none"
+                    f"'{what} NAME' must be followed by a number from {first} to {last}" if number else "there are none"
                 )
                 raise parse_error(path, line, f"{key}, but the header announces {number} of them: {expected}.")
-    return [_require(found, f"{what} NAME {index}", path, last_line)[0] for index in range(1, number + 1)]
+    return [_require(found, f"{what} NAME {index}", path, last_line)[0] for index in range(first, last + 1)]
 
 
 # ---------------------------------------------------------------- the header before 2022
@@ -153,7 +158,8 @@ def _read_old(lines, path):
         raise parse_error(path, 1, "no header '# KEY: value', and the old format has no categories.")
     (n_items,) = _old_numbers(lines, path, "the number of alternatives", 1)
     names = []
-    for item in range(1, n_items + 1):
+    first_item = 0 if lines.peek().partition(",")[0].strip() == "0" else 1
+    for item in range(first_item, first_item + n_items):
         number, _, name = lines.next().partition(",")
         if number.strip() != str(item):
             raise parse_error(
@@ -172,7 +178,7 @@ def _read_old(lines, path):
         "number_voters": voters,
         "number_unique_orders": orders,
     }
-    return Header(kind, names, [], totals, metadata, ",", line, lines.place)
+    return Header(kind, names, [], totals, metadata, ",", line, lines.place, first_item)
 
 
 def _old_numbers(lines, path, what, how_many):

@@ -104,8 +104,6 @@ def _parse_block(block, path, first_line, separator, allow_empty):
     value = _values(characters, digit, place[number], fail)
     is_count = _previous(token)[number] == NEWLINE
     count, entry = value[is_count], number[~is_count]
-    if (count == 0).any():
-        raise fail(place[starts[(count == 0).argmax()]], "a count of zero")
     order = (np.cumsum(_previous(token) == NEWLINE) - 1)[entry]
     outer_comma = np.cumsum((token == COMMA) & (depth == 0))
     newlines = np.cumsum(kind == NEWLINE)

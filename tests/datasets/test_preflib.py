@@ -134,13 +134,11 @@ BROKEN_ORDERS = [
     ("soc", "3: 2,1,3\n2: 2,1,0\n", "line 11: alternative 0, but the alternatives are 1 to 3"),
     ("soc", "3: 2,1,3\n2: 3,2,3\n", "line 11: alternative 3 is listed more than once"),
     ("toc", "3: 2,1,3\n2: {3,2,3},1\n", "line 11: alternative 3 is listed more than once"),
-    ("soc", "3: 2,1,3\n0: 3,2,1\n", "line 11: a count of zero"),
     ("soc", "3: 2,1,3\n2: 3,2,1234567890123456\n", "line 11: a number of more than 15 digits"),
     ("soc", "3: 2,1,3\n2: 3,2\n", "line 11: not all of the 3 alternatives, in a file of strict orders of all"),
     ("toc", "3: 2,1,3\n2: {3,2}\n", "line 11: not all of the 3 alternatives"),
     ("soc", "3: 2,1,3\n2: {3,2},1\n", "line 11: a tie, in a file of strict orders"),
     ("soi", "3: 2,1,3\n2: {3,2}\n", "line 11: a tie, in a file of strict orders"),
-    ("soc", "3: 2,1,3\n2: 2,1,3\n", "line 11: the order of line 10 again"),
     ("soc", "3: 2,1,3\n1: 3,2,1\n", "line 5: NUMBER VOTERS is 5, but the counts of lines 10 to 11 add up to 4"),
     ("soc", "5: 2,1,3\n", "line 6: NUMBER UNIQUE ORDERS is 2, but there are 1 orders"),
     ("soc", "3: 2,1,3\n1: 3,2,1\n1: 1,2,3\n", "line 6: NUMBER UNIQUE ORDERS is 2, but there are 3 orders"),
@@ -358,3 +356,46 @@ def test_the_last_line_needs_no_end(tmp_path):
         load_preflib(write(tmp_path, text, "x.soc")).data.tolist()
         == load_preflib(write(tmp_path, GOOD, "y.soc")).data.tolist()
     )
+
+
+# ---------------------------------------------------------------- what the collection publishes all the same
+def test_counts_of_zero_and_an_order_on_two_lines(tmp_path):
+    path = tmp_path / "x.soc"
+    path.write_text(
+        "# DATA TYPE: soc\n# NUMBER ALTERNATIVES: 2\n# NUMBER VOTERS: 5\n# NUMBER UNIQUE ORDERS: 3\n"
+        "# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n3: 1,2\n0: 2,1\n2: 1,2\n"
+    )
+    found = load_preflib(path)
+    assert found.data.tolist() == [[0, 1], [1, 0]]
+    assert found.sample_weight.tolist() == [5, 0]
+
+
+def test_alternatives_from_zero_in_an_old_header(tmp_path):
+    path = tmp_path / "x.soi"
+    path.write_text("3\n0,a\n1,b\n2,c\n5,5,2\n3,2,0,1\n2,1\n")
+    found = load_preflib(path, unranked="last")
+    assert found.item_names.tolist() == ["a", "b", "c"]
+    assert found.data.tolist() == [[1, 2, 0], [1, 0, 1]]
+    with pytest.raises(ValueError, match="leaves out alternative 0 [(]a[)]"):
+        load_preflib(path)
+    path.write_text("3\n0,a\n1,b\n2,c\n5,5,2\n3,2,0,3\n2,1\n")
+    with pytest.raises(ValueError, match="alternative 3, but the alternatives are 0 to 2"):
+        load_preflib(path, unranked="last")
+
+
+def test_empty_buckets_in_an_old_file_of_ties(tmp_path):
+    path = tmp_path / "x.toc"
+    path.write_text("3\n1,a\n2,b\n3,c\n5,5,2\n3,{1,2},{},3\n2,{},2,{1,3}\n")
+    assert load_preflib(path).data.tolist() == [[0, 0, 1], [1, 0, 1]]
+
+
+def test_categories_from_zero(tmp_path):
+    path = tmp_path / "x.cat"
+    path.write_text(
+        "# DATA TYPE: cat\n# NUMBER ALTERNATIVES: 2\n# NUMBER CATEGORIES: 1\n# NUMBER VOTERS: 4\n"
+        "# NUMBER UNIQUE PREFERENCES: 2\n# CATEGORY NAME 0: Vote\n# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n"
+        "3: 1\n1: {1,2}\n"
+    )
+    found = load_preflib(path, unranked="last")
+    assert found.metadata["category_names"] == ["Vote"]
+    assert found.data.tolist() == [[0, 1], [0, 0]]

@@ -116,13 +116,19 @@ def preflib_by_definition(content):
     for line in orders:
         count, order = re.sub(r"\s", "", line).split(separator, 1)
         buckets = re.findall(r"\{[^}]*\}|[0-9]+", order)
+        if separator == ",":  # old files have empty buckets of no meaning
+            buckets = [bucket for bucket in buckets if bucket != "{}"]
         found.append(
             (
                 int(count),
                 {int(item) - 1: b for b, bucket in enumerate(buckets) for item in re.findall("[0-9]+", bucket)},
             )
         )
-    return names, found
+    merged = {}
+    for count, bucket_of in found:  # an order on two lines is meant twice
+        key = tuple(sorted(bucket_of.items()))
+        merged[key] = (merged[key][0] + count if key in merged else count, bucket_of)
+    return names, list(merged.values())
 
 
 def matrix_of(found, n_items):
