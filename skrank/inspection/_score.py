@@ -80,7 +80,8 @@ class ScoreDisplay:
         ax.set_axisbelow(True)
         some = f" (the first {n_items} of {len(board.items)} items)" if n_items < len(board.items) else ""
         unit = "Elo points" if board.unit == "elo" else "log-odds"
-        ax.set_xlabel(plain(f"score in {unit}, with intervals of {100 * board.level:g} %{some}"))
+        what = "clustered by groups" if board.errors == "clustered" else "as if comparisons were independent"
+        ax.set_xlabel(plain(f"score in {unit}, with intervals of {100 * board.level:g} %{some},\n{what}"))
         right = ax.secondary_yaxis("right")
         ranges = board.rank_ranges[:n_items].tolist()
         right.set_yticks(place, [rank_text(first, last) for first, last in ranges])

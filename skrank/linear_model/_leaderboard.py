@@ -1,5 +1,6 @@
 """What one asks of a table of scores: who leads, how sure that is, and in which unit."""
 
+import textwrap
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -32,7 +33,7 @@ class Contrast(NamedTuple):
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Items by their scores, best first; printing it shows a table.
+    """Items by their scores, best first; printing it shows a table, and what its errors take into account.
 
     Made by :meth:`BradleyTerry.leaderboard` and :meth:`PlackettLuce.leaderboard`.
 
@@ -64,6 +65,8 @@ class Leaderboard:
     ann   1218   1078 to 1358  1 to 2           24
     bob   1000    873 to 1127  1 to 3           18
     cid    782     642 to 922  2 to 3           24
+    Errors are those of the model, which takes all comparisons to be independent. If
+    one judge, or one prompt, made many of them, they are too small: pass groups.
     """
 
     items: Array
@@ -118,12 +121,13 @@ class Leaderboard:
             for row in self.rows()
         ]
         widths = [max(len(line[column]) for line in [header, *lines]) for column in range(len(header))]
-        return "\n".join(
+        rows = [
             "  ".join(
                 [line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))]
             )
             for line in [header, *lines]
-        )
+        ]
+        return "\n".join([*rows, *textwrap.wrap(ERRORS[self.errors], 80)])
 
 
 def rank_text(first, last):

@@ -31,6 +31,7 @@ def test_dots_intervals_and_ranks():
     assert right.get_ylabel() == "ranks, all at once"
     assert "Elo points" in display.ax_.get_xlabel()
     assert "90 %" in display.ax_.get_xlabel()
+    assert "as if comparisons were independent" in display.ax_.get_xlabel()
 
 
 def test_many_items_are_cut_and_axes_are_taken():
