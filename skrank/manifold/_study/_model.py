@@ -10,8 +10,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from skrank.manifold._study._information import covariance, information, information_matrix, jacobian, margins
 
-# A lapse rate has the prior 2 e ~ beta(1, 9): a rater of few responses is taken to err little.
-_PRIOR = 8.0
+# A lapse rate e has the prior 2 e ~ beta(1, 2): a rater of few responses is taken to err little.
+_PRIOR = 1.0
 _GRID = np.linspace(0, 0.5, 201)
 # Responses without noise leave the scale open: the median margin is at most this, 1 in 55 is wrong there.
 _LARGEST_MARGIN = 4.0

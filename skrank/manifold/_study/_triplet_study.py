@@ -75,7 +75,8 @@ class TripletStudy:
     estimator : estimator or None, default=None
         What embeds the responses: an estimator whose `fit(X)` takes triplets, rows (anchor, near, far), and sets
         `embedding_`. If its `fit` has an argument `rater`, it is given the raters' names; if it has a parameter
-        `n_items`, it is set. None is :class:`StochasticTripletEmbedding` with `n_components` and `lapse="auto"`.
+        `n_items`, it is set. None is :class:`StochasticTripletEmbedding` with `n_components`,
+        `lapse="auto"` and several starts.
     random_state : int, default=0
         Seed of the queries. What is asked next depends on it and on what was asked and answered before, and not on how
         often the study was loaded.
@@ -462,7 +463,9 @@ class TripletStudy:
     def _estimator(self):
         if self.estimator is not None:
             return self.estimator
-        return StochasticTripletEmbedding(self.n_components, lapse="auto", max_iter=1000, random_state=0)
+        # a poor optimum would be confirmed by the queries that are chosen by it, and few items cost little
+        n_init = int(np.clip(300 // len(self.items), 2, 5))
+        return StochasticTripletEmbedding(self.n_components, lapse="auto", n_init=n_init, max_iter=1000, random_state=0)
 
     # ---------------------------------------------------------------- files and oracles
     def to_oracle(self) -> TripletOracle:
