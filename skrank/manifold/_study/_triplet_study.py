@@ -39,7 +39,7 @@ RESPONSES_PER_COORDINATE = 2.5  # before queries are chosen: the embedding must 
 RANDOM_SHARE = 0.2  # of the queries that are not repeated, where the others are chosen
 CANDIDATES = 2000  # random triplets from which queries are chosen
 LARGEST_LAPSE = 0.4  # that queries are chosen for: no response of somebody who guesses informs
-LARGEST_CERTAIN_ERROR = 0.1  # above it the expected error, which linearizes the model, is too optimistic
+LARGEST_CERTAIN_ERROR = 0.06  # above it the expected error, which linearizes the model, is too optimistic
 MOST_SIMULATED = 200  # queries that stand for all further ones
 
 
@@ -97,7 +97,7 @@ class TripletStudy:
         Coordinates from all responses.
     expected_error_ : float
         Expected Procrustes error (:func:`skrank.metrics.procrustes_error`) of `embedding_`, from the Fisher information
-        of the responses. Above 0.1 it is too optimistic, and there is a warning.
+        of the responses. Above 0.06 it is too optimistic, and there is a warning.
     lapse_ : dict
         Lapse rate of each rater: the probability of an answer that is independent of the items, halved, so that 0.5 is
         guessing.
@@ -107,7 +107,7 @@ class TripletStudy:
     Warns
     -----
     skrank.exceptions.InsufficientDataWarning
-        On reading `expected_error_` while it is above 0.1.
+        On reading `expected_error_` while it is above 0.06.
 
     See Also
     --------
