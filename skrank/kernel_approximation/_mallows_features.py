@@ -10,10 +10,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._dask import is_dask, row_blocks_of, taken_rows
 from skrank._fitting import all_or_nothing
 from skrank._random import as_random_state
 from skrank._rankings import check_rankings
-from skrank._typing import Array, ArrayLike, RandomState, _fit_context
+from skrank._sparse_rankings import check_sparse_rankings, is_sparse
+from skrank._typing import Array, ArrayLike, RandomState, Unranked, _fit_context
 from skrank.kernel_approximation._parity import draw_pair_sets, odd_counts, rows_at_a_time
 from skrank.kernels._median_heuristic import nu_from_median
 
@@ -44,6 +46,11 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Samples in pairs of mirror images, or independent ones.
     dtype : dtype, default=numpy.float32
         Of the features, numpy.float32 or numpy.float64.
+    unranked : {"last", "missing"} or None, default=None
+        What an absent entry of a sparse X means: tied after all listed items, or missing. A stored zero is a rank. The
+        cost is that of the lists and of the items in `components_`, whatever the number of items. The samples of a
+        sparse row are others than those of the same row in a dense X. None refuses a sparse X; a dense one does not use
+        this parameter.
     random_state : int, RandomState instance or None, default=None
         Seed of the sets of pairs and the samples. The features of a ranking depend on it and the ranking alone.
     n_jobs : int, default=None
@@ -120,6 +127,7 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "method": [StrOptions({"antithetic", "monte_carlo"})],
         "dtype": "no_validation",
+        "unranked": [None, StrOptions({"last", "missing"})],
         "random_state": ["random_state"],
         "n_jobs": [None, Integral],
     }
@@ -132,6 +140,7 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         n_draws: int = 10,
         method: str = "antithetic",
         dtype: Any = np.float32,
+        unranked: Unranked = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -140,6 +149,7 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.n_draws = n_draws
         self.method = method
         self.dtype = dtype
+        self.unranked = unranked
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -150,8 +160,9 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_items)
-            Rank matrix: lower is preferred, equal values are ties, NaN is missing.
+        X : {array-like, sparse matrix, Dask array or DataFrame} of shape (n_samples, n_items)
+            Rank matrix: lower is preferred, equal values are ties, NaN is missing. For a sparse one see `unranked`.
+            Of a Dask array or DataFrame only the rows that give the median leave the workers.
         y : None
             Ignored.
 
@@ -161,13 +172,15 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         if np.dtype(self.dtype) not in (np.float32, np.float64):
             raise ValueError(f"dtype must be numpy.float32 or numpy.float64, got {self.dtype!r}.")
-        ranks = check_rankings(X, estimator=self)
+        ranks = None if is_dask(X) else self._check(X, reset=True)
         self._seed = int(as_random_state(self.random_state).randint(2**31 - 1))
         rng = np.random.default_rng(self._seed)
+        if ranks is None:
+            ranks = self._check(drawn_rows(X, MEDIAN_SUBSAMPLE if self.nu == "median" else 1, rng), reset=True)
         self.nu_ = float(self.nu) if self.nu != "median" else nu_from_median(subsample(ranks, rng))
         # A single feature has no room for the constant.
         n_sets, empty = (1, True) if self.n_components == 1 else (self.n_components - 1, False)
-        self.components_, self.empty_share_ = draw_pair_sets(ranks.shape[1], n_sets, self.nu_, rng, empty=empty)
+        self.components_, self.empty_share_ = draw_pair_sets(self.n_features_in_, n_sets, self.nu_, rng, empty=empty)
         self._n_features_out = self.n_components
         return self
 
@@ -176,35 +189,58 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_items)
+        X : {array-like, sparse matrix, Dask array or DataFrame} of shape (n_samples, n_items)
             Rank matrix.
 
         Returns
         -------
-        Z : ndarray of shape (n_samples, n_components), of `dtype`
-            ``Z @ Z.T`` approximates the kernel.
+        Z : ndarray or Dask array of shape (n_samples, n_components), of `dtype`
+            ``Z @ Z.T`` approximates the kernel. A Dask array is computed where the rows of X lie, when it is needed.
         """
         check_is_fitted(self)
-        ranks = check_rankings(X, estimator=self, reset=False)
-        options = self.components_, self.empty_share_, self.n_draws, self._seed, self.method
-        parities = parity_features(ranks, *options, np.dtype(self.dtype), self.n_jobs)
-        return parities[:, 1:] if self.n_components == 1 else parities
+        options = self.components_, self.empty_share_, self.n_draws, self._seed, self.method, np.dtype(self.dtype)
+        if is_dask(X):
+            rows = row_blocks_of(X)
+            self._check(taken_rows(X, rows, slice(1)), reset=False)
+            chunks = (rows.chunks[0], (self.n_components,))
+            return rows.map_blocks(_block_features, options, self.n_components, dtype=options[-1], chunks=chunks)
+        # A single feature has no room for the constant.
+        return parity_features(self._check(X, reset=False), *options, n_jobs=self.n_jobs)[:, -self.n_components :]
+
+    def _check(self, X, reset):
+        if is_sparse(X):
+            return check_sparse_rankings(X, self.unranked, estimator=self, reset=reset)
+        return check_rankings(X, estimator=self, reset=reset)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = self.unranked is not None
         tags.transformer_tags.preserves_dtype = []
         return tags
 
 
 # ---------------------------------------------------------------- functions of arrays
+def drawn_rows(X, size, rng):
+    """At most `size` rows of a Dask array or DataFrame, those that `subsample` draws of all in memory."""
+    rows = row_blocks_of(X)
+    n_rows = rows.shape[0]
+    if n_rows <= size:
+        return taken_rows(X, rows, slice(None))
+    return taken_rows(X, rows, np.sort(rng.choice(n_rows, size, replace=False)) if size > 1 else slice(1))
+
+
+def _block_features(block, options, n_components):
+    return parity_features(check_rankings(block), *options)[:, -n_components:]
+
+
 def subsample(ranks, rng, size=MEDIAN_SUBSAMPLE):
     """At most `size` of the rankings, drawn without replacement."""
     return ranks if len(ranks) <= size else ranks[rng.choice(len(ranks), size, replace=False)]
 
 
 def parity_features(ranks, sets, p_empty, n_draws, seed, method, dtype, n_jobs=None):
-    """Features of densified rankings: a constant and mean parities, by the square roots of their shares in the kernel.
+    """Features of densified rankings or `Lists`: a constant and mean parities, by the roots of their shares.
 
     Returns
     -------
@@ -213,7 +249,7 @@ def parity_features(ranks, sets, p_empty, n_draws, seed, method, dtype, n_jobs=N
     features = np.empty((len(ranks), 1 + sets.shape[0]), dtype)
     features[:, 0] = np.sqrt(p_empty)
     weight = np.sqrt((1 - p_empty) / sets.shape[0])
-    blocks = list(gen_batches(len(ranks), rows_at_a_time(sets.shape[1], n_draws)))
+    blocks = list(gen_batches(len(ranks), rows_at_a_time(ranks, sets, n_draws)))
     tasks = (delayed(_weighted_parities)(ranks[rows], sets, weight, n_draws, seed, method, dtype) for rows in blocks)
     computed = Parallel(n_jobs, prefer="threads", return_as="generator")(tasks)
     for rows, values in zip(blocks, computed, strict=True):

@@ -11,7 +11,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.stats import binom
 
-from skrank._rankings import has_missing, pair_indices, rows_with_ties
+from skrank._rankings import has_missing, rows_with_ties
+from skrank._sparse_rankings import Lists
+from skrank.kernel_approximation._list_samples import list_keys
 from skrank.kernels._sampling import sample_consistent
 
 # Rankings x samples whose bits of a pair are handled at once: enough to outweigh the cost of a call.
@@ -49,9 +51,23 @@ def draw_pair_sets(n_items, n_sets, nu, rng, *, empty=False):
     return csr_array((np.ones(len(indices), bool), indices, start), shape=(n_sets, n_pairs)), p_empty
 
 
-def rows_at_a_time(n_pairs, n_draws):
+def pair_items(pairs, n_items):
+    """Items (i, j), i < j, of numbers of pairs in the order of ``numpy.triu_indices(n_items, 1)``."""
+    pairs = np.asarray(pairs, np.int64)
+    # Counted from the end, pairs fill a triangle: (j (j - 1) / 2, ...). The root is off by one at most.
+    left = n_items * (n_items - 1) // 2 - 1 - pairs
+    row = ((np.sqrt(8.0 * left + 1) - 1) / 2).astype(np.int64)
+    row += (row + 1) * (row + 2) // 2 <= left
+    row -= row * (row + 1) // 2 > left
+    return n_items - 2 - row, n_items - 1 - (left - row * (row + 1) // 2)
+
+
+def rows_at_a_time(ranks, sets, n_draws):
     """Number of rankings in a block of `odd_counts`."""
-    rows = min(BLOCK_SAMPLES // n_draws, 8 * BLOCK_BYTES // max(n_pairs * n_draws, 1))
+    n_used = max(len(np.unique(sets.indices)), 1)
+    # A bit for each pair in the sets; of lists two keys of 8 bytes for each of its items, with their antithetics.
+    bits = 4 * 64 * n_used if isinstance(ranks, Lists) else n_used
+    rows = min(BLOCK_SAMPLES // n_draws, 8 * BLOCK_BYTES // (bits * n_draws))
     return max(rows // 8 * 8, 64)
 
 
@@ -60,7 +76,7 @@ def odd_counts(ranks, sets, n_draws, seed, method):
 
     Parameters
     ----------
-    ranks : ndarray of shape (n_rankings, n_items)
+    ranks : ndarray of shape (n_rankings, n_items), or Lists
         Densified rankings.
     sets : csr_array of shape (n_sets, n_pairs)
     n_draws, seed, method
@@ -72,23 +88,29 @@ def odd_counts(ranks, sets, n_draws, seed, method):
     n_draws : int
         Out of how many: 1 if all rankings are full.
     """
-    if not has_missing(ranks) and not rows_with_ties(ranks).any():
-        n_draws = 1
-    positions = sample_consistent(ranks, n_draws, seed, method=method).positions
-    bits = _pair_bits(positions, np.unique(sets.indices), sets.shape[1])
+    used, place = np.unique(sets.indices, return_inverse=True)
+    if isinstance(ranks, Lists):
+        first, second = pair_items(used, ranks.n_items)
+        items, places = np.unique([first, second], return_inverse=True)
+        by_item = list_keys(ranks, items, n_draws, seed, method).transpose(2, 1, 0)
+        first, second = places.reshape(2, -1)
+    else:
+        if not has_missing(ranks) and not rows_with_ties(ranks).any():
+            n_draws = 1
+        first, second = pair_items(used, ranks.shape[1])
+        by_item = sample_consistent(ranks, n_draws, seed, method=method).positions.transpose(2, 1, 0)
+    bits = _pair_bits(np.ascontiguousarray(by_item), first, second)
     odd = np.empty((sets.shape[0], len(ranks)), np.min_scalar_type(n_draws))
     for number, (start, stop) in enumerate(zip(sets.indptr[:-1], sets.indptr[1:], strict=True)):
-        parity = np.bitwise_xor.reduce(bits[sets.indices[start:stop]], axis=0)
+        parity = np.bitwise_xor.reduce(bits[place[start:stop]], axis=0)
         np.add.reduce(np.unpackbits(parity, axis=1, count=len(ranks)), axis=0, dtype=odd.dtype, out=odd[number])
     return odd, n_draws
 
 
-def _pair_bits(positions, used, n_pairs):
-    """Whether each used pair is reversed, eight rankings in a byte, of shape (n_pairs, n_draws, n_bytes)."""
-    n_rankings, n_draws, n_items = positions.shape
-    i, j = pair_indices(n_items)
-    by_item = np.ascontiguousarray(positions.transpose(2, 1, 0))
-    bits = np.empty((n_pairs, n_draws, -(-n_rankings // 8)), np.uint8)
-    for pair in used:
-        bits[pair] = np.packbits(by_item[i[pair]] > by_item[j[pair]], axis=1)
+def _pair_bits(by_item, first, second):
+    """Whether each pair is reversed, eight rankings in a byte, of shape (n_pairs, n_draws, n_bytes)."""
+    _, n_draws, n_rankings = by_item.shape
+    bits = np.empty((len(first), n_draws, -(-n_rankings // 8)), np.uint8)
+    for pair, (i, j) in enumerate(zip(first, second, strict=True)):
+        bits[pair] = np.packbits(by_item[i] > by_item[j], axis=1)
     return bits
