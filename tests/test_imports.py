@@ -13,6 +13,7 @@ LAYERS = [
     {"datasets", "kernels", "linear_model"},
     {"kernel_approximation", "stats", "manifold"},
     {"mixture"},
+    {"cluster"},
     {"inspection"},
     {"_commands"},
     {"__main__"},

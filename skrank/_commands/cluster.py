@@ -1,10 +1,7 @@
 """`skrank cluster`: groups of rankings that are alike, their consensus, and how sure they are."""
 
-from typing import NamedTuple
-
 import numpy as np
-from scipy.cluster.hierarchy import cut_tree, leaves_list
-from sklearn.metrics import silhouette_samples
+from scipy.cluster.hierarchy import leaves_list
 
 from skrank._commands import _input
 from skrank._commands._arguments import positive, whole
@@ -12,12 +9,14 @@ from skrank._commands._files import write_groups
 from skrank._commands._output import Result, add_groups_argument, check_writable
 from skrank._commands._text import hanging, heading, number, one_line, paragraph, percent, preference, table
 from skrank._rankings import aggregate, check_rankings, n_buckets, to_rank_matrix
+from skrank.cluster import cluster_stability
+from skrank.cluster._stability import STABLE, UNSTABLE
+from skrank.cluster._tree import LINKAGES, kernel_tree
 from skrank.inspection._base import ranking_texts, representative_rows
-from skrank.inspection._ranking_kernel import LINKAGES, RankingKernelDisplay, kernel_tree
+from skrank.inspection._ranking_kernel import RankingKernelDisplay
 from skrank.kernels import PartialRankingKernel
-from skrank.kernels._gram import kernel_to_distance
 from skrank.kernels._names import KERNEL_NAMES
-from skrank.stats import kemeny_consensus, pairwise_majority
+from skrank.stats import kemeny_consensus
 
 HELP = "Cluster rankings by a kernel: sizes and consensus of the clusters, and how sure they are."
 EPILOG = """\
@@ -34,34 +33,21 @@ of the rankings: stability is the share (Jaccard) of it that stays together, 1 i
 --json prints an object with: title, columns, unranked, n_rankings, n_items, items, kernel, linkage, n_clustered (the
   rankings that were clustered), sampled (whether they are a random sample), left_out (share of the rankings
   that order no two items), silhouette (-1 to 1), clusters: by decreasing size, each with n_rankings,
-    share, standard_error (of the share, if sampled), silhouette, stability (0 to 1), consensus (items, best
-    first), order_margin (for each two neighbours of the consensus, the share of the cluster that orders
-    them so less the share that orders them the other way), order_certainty (that margin in standard errors),
+    share, standard_error (of the share, over halves), silhouette, stability (0 to 1), n_found (halves in which
+    it came back), consensus (items, best first), order_margin (for each two neighbors of the consensus, the share
+    of the cluster that orders them so less the share that orders them the other way), order_agreement (share of
+    the halves whose cluster orders them so),
+  n_halves, pvalue (of the stability, if all rankings scatter about one consensus; null if not needed), stable,
   tried: of each number of clusters that was tried n_clusters, silhouette, least_stability (of its clusters), notes."""
 
 AUTO = tuple(range(2, 9))  # numbers of clusters that are tried
-N_HALVES = 30
-STABLE, UNSTABLE = 0.75, 0.6  # Hennig's limits
-SURE = 2.0  # standard errors
-# Kaufman and Rousseeuw's words for silhouettes.
-SILHOUETTES = ((0.7, "strong"), (0.5, "reasonable"), (0.25, "weak"), (-1.0, "hardly any"))
+N_HALVES, N_NULL = 30, 19
+SURE = 0.95  # share of the halves
 PLOTTED = 300
 
 
 class TooFewError(ValueError):
     """There are too few rankings to cluster."""
-
-
-class Clustering(NamedTuple):
-    """A cut of the tree: the cluster of each ranking (0 is the largest), its silhouette, each cluster's stability."""
-
-    labels: np.ndarray
-    silhouettes: np.ndarray
-    stability: np.ndarray
-
-    @property
-    def n_clusters(self):
-        return len(self.stability)
 
 
 def add_arguments(parser):
@@ -154,22 +140,27 @@ def describe(rankings, n_clusters, *, kernel="kendall", linkage="ward", sample=1
     if not tried or max(tried) > n_distinct:
         wanted = f"{AUTO[0]} clusters and one to spare" if n_clusters == "auto" else f"{n_clusters} clusters"
         raise TooFewError(f"{n_distinct} distinct rankings order two items or more, too few for {wanted}.")
-    gram = PartialRankingKernel(kernel, normalize=True, random_state=seed).fit_transform(X)
-    tree = kernel_tree(gram, linkage, ordered=False)
-    cuts = _cuts(gram, tree, tried, linkage, seed)
-    clustering = _best(cuts)
+    found = cluster_stability(
+        X,
+        n_clusters if isinstance(n_clusters, int) else tried,
+        kernel=PartialRankingKernel(kernel),
+        linkage=linkage,
+        n_halves=N_HALVES,
+        n_null=N_NULL,
+        random_state=seed,
+    )
     clusters = []
-    for cluster, size in enumerate(np.bincount(clustering.labels)):
-        members = clustering.labels == cluster
-        share = size / len(rows)
+    for cluster, share in enumerate(found.shares):
+        members = found.labels == cluster
         clusters.append(
             {
-                "n_rankings": int(size),
+                "n_rankings": int(members.sum()),
                 "share": share,
-                "standard_error": np.sqrt(share * (1 - share) / len(rows)) if sampled else None,
-                "silhouette": clustering.silhouettes[members].mean(),
-                "stability": clustering.stability[cluster],
-                **_consensus(X[members], rankings.item_names),
+                "standard_error": found.share_errors[cluster],
+                "silhouette": found.silhouettes[members].mean(),
+                "stability": found.stability[cluster],
+                "n_found": found.n_found[cluster],
+                **_consensus(X, members, found.half_labels == cluster, rankings.item_names),
             }
         )
     figures = {
@@ -178,85 +169,30 @@ def describe(rankings, n_clusters, *, kernel="kendall", linkage="ward", sample=1
         "n_clustered": len(rows),
         "sampled": sampled,
         "left_out": 1 - weights.sum() / all_weights.sum(),
-        "silhouette": clustering.silhouettes.mean(),
+        "silhouette": found.silhouettes.mean(),
+        "n_halves": len(found.half_labels),
+        "pvalue": found.pvalue,
+        "stable": found.is_stable,
         "clusters": clusters,
-        "tried": [
-            {
-                "n_clusters": cut.n_clusters,
-                "silhouette": cut.silhouettes.mean(),
-                "least_stability": cut.stability.min(),
-            }
-            for cut in cuts
-        ],
+        "tried": [one._asdict() for one in found.tried],
     }
-    return figures, (X, gram, clustering.labels)
+    return figures, (X, found.kernel_matrix, found.labels)
 
 
-def _cuts(gram, tree, tried, linkage, seed):
-    """The cuts of a tree into several numbers of clusters."""
-    distances = gram.copy()
-    kernel_to_distance(distances, np.diag(gram), np.diag(gram))
-    np.fill_diagonal(distances, 0)
-    labels = _labels(tree, tried)
-    silhouettes = [_silhouettes(distances, one) for one in labels]
-    stability = _stability(gram, labels, linkage, seed)
-    return [Clustering(*cut) for cut in zip(labels, silhouettes, stability, strict=True)]
+def _consensus(X, members, halves, names):
+    """The consensus of a cluster, by how much each two neighbors of it are ordered so, and in how many halves.
 
-
-def _best(cuts):
-    """Of the cuts whose clusters are all stable that of the best silhouette; otherwise that of the most stable ones."""
-    stable = [cut for cut in cuts if cut.stability.min() >= STABLE]
-    if stable:
-        return max(stable, key=lambda cut: cut.silhouettes.mean())
-    return max(cuts, key=lambda cut: cut.stability.min())
-
-
-def _silhouettes(distances, labels):
-    if not 1 < labels.max() + 1 < len(labels):  # one cluster, or each ranking its own
-        return np.zeros(len(labels))
-    return silhouette_samples(distances, labels, metric="precomputed")
-
-
-def _labels(tree, numbers):
-    """For each number of clusters the cluster of each leaf, numbered by decreasing size."""
-    cuts = cut_tree(tree, numbers).T
-    return [np.argsort(np.argsort(-np.bincount(labels), kind="stable"))[labels] for labels in cuts]
-
-
-def _stability(gram, cuts, linkage, seed):
-    """Mean share of each cluster of each cut that is found again in random halves of the rankings.
-
-    C. Hennig, "Cluster-wise assessment of cluster stability", Computational Statistics & Data Analysis 52 (2007): the
-    largest Jaccard coefficient of the cluster, as far as it is in the half, with the half's own clusters.
+    A half whose cluster orders as many one way as the other counts by half, as does one that has none.
     """
-    rng = np.random.default_rng(seed)
-    sizes = [int(labels.max()) + 1 for labels in cuts]
-    sums, times = ([np.zeros(size) for size in sizes] for _ in range(2))
-    for _ in range(N_HALVES):
-        half = np.sort(rng.permutation(len(gram))[: -(-len(gram) // 2)])
-        if len(half) < max(*sizes, 2):
-            continue
-        tree = kernel_tree(gram[np.ix_(half, half)], linkage, ordered=False)
-        for labels, found, total, seen in zip(cuts, _labels(tree, sizes), sums, times, strict=True):
-            both = np.zeros((len(total), len(total)))
-            np.add.at(both, (labels[half], found), 1)
-            own = both.sum(axis=1)
-            either = own[:, None] + both.sum(axis=0) - both
-            total += (both / np.maximum(either, 1)).max(axis=1)
-            seen += own > 0
-    return [total / np.maximum(seen, 1) for total, seen in zip(sums, times, strict=True)]
-
-
-def _consensus(X, names):
-    """The consensus of rankings, and by how much each two neighbours of it are ordered so."""
-    order = np.argsort(kemeny_consensus(X).ranks, kind="stable")
-    wins = pairwise_majority(X).wins[np.ix_(order, order)]
-    ahead, behind = np.diagonal(wins, 1), np.diagonal(wins, -1)
-    compared = np.maximum(ahead + behind, 1)
+    order = np.argsort(kemeny_consensus(X[members]).ranks, kind="stable")
+    before = np.diff(check_rankings(X)[:, order].astype(int), axis=1)
+    signs = np.where(np.isnan(X[:, order[1:]]) | np.isnan(X[:, order[:-1]]), 0, np.sign(before))
+    compared = np.maximum(np.abs(signs[members]).sum(axis=0), 1)
+    agrees = (np.sign(halves.astype(float) @ signs) + 1) / 2
     return {
         "consensus": [names[item] for item in order],
-        "order_margin": (ahead - behind) / compared,
-        "order_certainty": (ahead - behind) / np.sqrt(compared),
+        "order_margin": signs[members].sum(axis=0) / compared,
+        "order_agreement": agrees.mean(axis=0),
     }
 
 
@@ -274,7 +210,6 @@ def write(figures):
 
 def write_clusters(figures, n_rankings):
     """The tables of the clusters, and what their columns mean."""
-    word = next(word for least, word in SILHOUETTES if figures["silhouette"] >= least)
     remarks = (
         f" A random sample of {figures['n_clustered']} of the {number(n_rankings)} rankings was clustered."
         if figures["sampled"]
@@ -282,19 +217,16 @@ def write_clusters(figures, n_rankings):
     )
     if figures["left_out"] > 0:
         remarks += f" Left out: {percent(figures['left_out'])} of the rankings, which order no two items."
-    if len(figures["tried"]) > 1 and min(one["stability"] for one in figures["clusters"]) < STABLE:
-        first, last = figures["tried"][0]["n_clusters"], figures["tried"][-1]["n_clusters"]
-        remarks += (
-            f" No number of clusters from {first} to {last} is stable: take these for a rough division, not for groups."
-        )
+    remarks += " " + _verdict_of_all(figures)
     rows = [
         [
             str(place),
-            percent(one["share"]) + (f" +- {100 * one['standard_error']:.1f}" if figures["sampled"] else ""),
+            percent(one["share"]) + _plus_minus(one["standard_error"]),
             str(one["n_rankings"]),
             f"{one['silhouette']:.2f}",
-            f"{one['stability']:.2f}",
-            _verdict(one["stability"]),
+            "-" if np.isnan(one["stability"]) else f"{one['stability']:.2f}",
+            f"{one['n_found']} of {figures['n_halves']}",
+            _verdict(one["stability"], figures["stable"]),
         ]
         for place, one in enumerate(figures["clusters"], 1)
     ]
@@ -302,31 +234,61 @@ def write_clusters(figures, n_rankings):
         [
             paragraph(
                 f"{len(figures['clusters'])} clusters, by the {figures['kernel']} kernel and {figures['linkage']} "
-                f"linkage. The silhouette is {figures['silhouette']:.2f}: {word} structure.{remarks}"
+                f"linkage.{remarks}"
             ),
             "",
-            table(["", "share", "rankings", "silhouette", "stability", ""], rows, left=[5]),
+            table(["", "share", "rankings", "silhouette", "stability", "came back", ""], rows, left=[6]),
             "",
             *(
-                hanging(f"{place:>3}  ", preference(one["consensus"], np.asarray(one["order_certainty"]) >= SURE))
+                hanging(f"{place:>3}  ", preference(one["consensus"], np.asarray(one["order_agreement"]) >= SURE))
                 for place, one in enumerate(figures["clusters"], 1)
             ),
             "",
             paragraph(
                 one_line(
-                    f"""Silhouette: 1 if a cluster is compact and far from the others, 0 if it lies amid them.
-                    Stability: the share of a cluster that stays together when random halves of the rankings are
-                    clustered; from {STABLE:g} it is stable, below {UNSTABLE:g} do not rely on it. Neighbours in a
-                    consensus are joined by > if the cluster's majority for this order is {SURE:g} standard errors or
-                    more, otherwise by ~."""
+                    f"""Random halves of the rankings are clustered anew. Share +-: its standard deviation over them,
+                    which is its standard error. Silhouette: 1 if a cluster is compact and far from the others, 0 if it
+                    lies
+                    amid them. Stability: the share of a cluster that stays together in the halves, 1 if it always
+                    does. Came back: the halves that have a cluster which shares more with it than not. Neighbors in a
+                    consensus are joined by > if {percent(SURE, 0)} of the halves or more order them so, otherwise by
+                    ~."""
                 )
             ),
         ]
     )
 
 
-def _verdict(stability):
-    return "stable" if stability >= STABLE else "do not rely on it" if stability < UNSTABLE else "doubtful"
+def _verdict_of_all(figures):
+    """Whether the clusters are groups, in a sentence."""
+    least = min(one["stability"] for one in figures["clusters"])
+    if np.isnan(least):
+        return "Whether halves of the rankings would give the same is not measured: there are too few."
+    if figures["stable"]:
+        return (
+            "They are stable: random halves of the rankings give the same clusters, and of rankings that scatter about "
+            "one consensus they would not."
+        )
+    first, last = figures["tried"][0]["n_clusters"], figures["tried"][-1]["n_clusters"]
+    which = f"No number of clusters from {first} to {last} is stable" if last > first else "They are not stable"
+    why = (
+        "random halves give other ones"
+        if least < STABLE
+        else f"rankings that scatter about one consensus often look so, too (p = {figures['pvalue']:.2f})"
+    )
+    return f"{which}: {why}. Take these for a rough division, not for groups."
+
+
+def _plus_minus(error):
+    return "" if np.isnan(error) else f" +- {100 * error:.1f}"
+
+
+def _verdict(stability, all_stable):
+    if np.isnan(stability):
+        return "not measured"
+    if stability >= STABLE:
+        return "stable" if all_stable else ""
+    return "do not rely on it" if stability < UNSTABLE else "doubtful"
 
 
 # ---------------------------------------------------------------- plot

@@ -6,21 +6,19 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from scipy.cluster import hierarchy
-from scipy.spatial.distance import squareform
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._rankings import check_rankings, to_rank_matrix
 from skrank._typing import Array, ArrayLike, Floats, Integers, Names, RandomState
+from skrank.cluster._tree import kernel_tree
 from skrank.inspection._base import axes, class_colours, plain, ranking_texts, representative_rows, weighted_rankings
 from skrank.kernels import PartialRankingKernel
-from skrank.kernels._gram import kernel_to_distance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-LINKAGES = ("ward", "average", "complete", "single")
 LARGEST_TREE = 800  # leaves: scipy draws trees by recursion, and a screen has few more pixels
 MOST_RANKINGS_NAMED = 40
 MOST_CLASSES_NAMED = 24
@@ -269,16 +267,3 @@ class RankingKernelDisplay:
         if options.get("item_names") is None and not hasattr(X, "columns"):
             options["item_names"] = getattr(estimator, "feature_names_in_", None)
         return cls.from_rankings(X, kernel=settled, **options)
-
-
-def kernel_tree(gram, linkage, *, ordered=True):
-    """Hierarchical clustering of a kernel's distances, sqrt(K(R, R) + K(R', R') - 2 K(R, R')).
-
-    With `ordered` neighbouring leaves are as close as the tree allows, which takes longer than the tree.
-    """
-    if linkage not in LINKAGES:
-        raise ValueError(f"linkage must be one of {', '.join(map(repr, LINKAGES))}, got {linkage!r}.")
-    distances = gram.copy()
-    kernel_to_distance(distances, np.diag(gram), np.diag(gram))
-    np.fill_diagonal(distances, 0)
-    return hierarchy.linkage(squareform(np.sqrt(distances), checks=False), linkage, optimal_ordering=ordered)

@@ -31,16 +31,16 @@ def draw_like(data, mixture, rng, is_marginal=False):
     voters = np.repeat(np.arange(data.n_rows), counts)
     components = rng.choice(mixture.n_components, len(voters), p=mixture.weights / mixture.weights.sum())
     if isinstance(data, PairSigns):
-        return make_table(_drawn(data.ranks.T[voters], mixture, components, rng))[0]
+        return make_table(drawn_like_rows(data.ranks.T[voters], mixture, components, rng))[0]
     members = data.members[voters]
     voter = np.repeat(np.arange(len(voters)), np.diff(members.indptr))
     repeats = members.data.astype(int)
     voter, ranking = np.repeat(voter, repeats), np.repeat(members.indices, repeats)
-    ranks = _drawn(data.ranks[ranking], mixture, components[voter], rng, is_marginal)
+    ranks = drawn_like_rows(data.ranks[ranking], mixture, components[voter], rng, is_marginal)
     return make_table(ranks, groups=voter)[0]
 
 
-def _drawn(ranks, mixture, components, rng, is_marginal=False):
+def drawn_like_rows(ranks, mixture, components, rng, is_marginal=False):
     """Rankings from the components, of the items that each row of `ranks` ranks and tied as there."""
     with np.errstate(divide="ignore"):
         nu = -np.log(mixture.dispersions)[components]

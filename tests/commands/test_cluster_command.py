@@ -10,9 +10,7 @@ from scipy.spatial.distance import squareform
 from sklearn.metrics import silhouette_score
 
 from skrank.__main__ import main
-from skrank._commands.cluster import _labels, _stability
 from skrank.datasets import make_mallows_mixture, make_rankings
-from skrank.inspection._ranking_kernel import kernel_tree
 from skrank.kernels import PartialRankingKernel
 
 
@@ -44,6 +42,7 @@ def test_there_are_as_many_clusters_as_groups(run, n_groups):
     code, text, error = run(X)
     assert (code, error) == (0, "")
     assert f"{n_groups} clusters, by the kendall kernel and ward linkage." in text
+    assert "They are stable: random halves" in " ".join(text.split())
     shares = [float(share) for share in re.findall(r"^\d +(\d+\.\d) % .* stable$", text, re.MULTILINE)]
     np.testing.assert_allclose(shares, np.sort(np.bincount(y))[::-1] / 1.5, atol=0.06)
     assert "> b >" in text
@@ -60,7 +59,10 @@ def test_figures_are_those_of_a_tree_cut_by_hand(run):
     sizes = sorted(np.bincount(labels)[1:], reverse=True)
     assert [cluster["n_rankings"] for cluster in figures["clusters"]] == sizes
     assert [cluster["share"] for cluster in figures["clusters"]] == [size / 150 for size in sizes]
-    assert all(cluster["standard_error"] is None for cluster in figures["clusters"])
+    for cluster in figures["clusters"]:  # of clear groups, that of a share
+        error = np.sqrt(cluster["share"] * (1 - cluster["share"]) / 150)
+        assert 0.6 * error < cluster["standard_error"] < 1.6 * error
+        assert cluster["n_found"] == figures["n_halves"]
     assert {cluster["consensus"][0] for cluster in figures["clusters"]} == {"a", "f", "c"}
     assert figures["tried"][0]["n_clusters"] == 3
     assert (figures["sampled"], figures["left_out"]) == (False, 0)
@@ -72,23 +74,31 @@ def test_margins_are_of_the_cluster(run):
     first, second = figures["clusters"]
     assert first["consensus"] == ["a", "b", "c"]
     np.testing.assert_allclose(first["order_margin"], [1, 1 / 3])
-    np.testing.assert_allclose(first["order_certainty"], [90 / np.sqrt(90), 30 / np.sqrt(90)])
+    assert first["order_agreement"][0] == 1
+    assert first["order_agreement"][1] > 0.9
     assert second["consensus"] == ["c", "b", "a"]
 
 
-def test_stability_tells_groups_from_one_cloud():
-    stabilities = []
-    for X in (groups(2, phi=0.2)[0], make_rankings(150, 6, phi=0.8, random_state=0)):
-        gram = PartialRankingKernel("kendall", normalize=True).fit_transform(X)
-        labels = _labels(kernel_tree(gram, "ward"), [2])
-        stabilities.append(_stability(gram, labels, "ward", 0)[0].min())
-    assert stabilities[0] > 0.95
-    assert stabilities[1] < 0.75
+def test_few_rankings_of_few_items_look_stable_and_are_not_called_so(run):
+    X = np.argsort(np.random.default_rng(0).random((16, 5)), axis=1).astype(float)
+    figures = json.loads(run(X, "--json")[1])
+    assert max(one["least_stability"] for one in figures["tried"]) > 0.75
+    assert figures["pvalue"] > 0.05
+    assert not figures["stable"]
+    text = " ".join(run(X)[1].split())
+    assert "rankings that scatter about one consensus often look so, too (p = " in text
+    assert not re.search(r"halves? +stable|\d stable", text)
+
+
+def test_halves_too_small_are_not_measured(run):
+    text = run(np.array([[0.0, 1, 2], [1, 0, 2], [2, 1, 0]]), "-k", "3")[1]
+    assert "not measured" in text
+    assert "nan" not in text
 
 
 def test_a_cloud_gets_a_warning(run):
     text = " ".join(run(make_rankings(200, 8, phi=0.95, random_state=0))[1].split())
-    assert "No number of clusters from 2 to 8 is stable" in text
+    assert "No number of clusters from 2 to 8 is stable: random halves give other ones." in text
     assert "do not rely on it" in text
 
 
