@@ -9,6 +9,7 @@ LAYERS = [
     {"exceptions", "_typing", "_random", "_fitting", "_callbacks", "_rankings"},
     {"_pair_words"},
     {"_mallows", "_triplets"},
+    {"_total_variation"},
     {"preprocessing", "metrics"},
     {"datasets", "kernels", "linear_model"},
     {"kernel_approximation", "stats", "manifold"},

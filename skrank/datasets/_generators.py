@@ -2,7 +2,7 @@
 
 from math import comb
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -12,6 +12,7 @@ from skrank._mallows import sample_mallows
 from skrank._random import as_generator
 from skrank._rankings import check_rankings, row_blocks
 from skrank._typing import ArrayLike, Floats, RandomState, Unranked, validate_params
+from skrank.datasets._hamming_mallows import sample_hamming_mallows
 
 _COARSENING_CONSTRAINTS = {
     "top_k": [Interval(Integral, 1, None, closed="left"), tuple, None],
@@ -163,6 +164,7 @@ def _per_component(values, n_components, name, low, high):
         "n_items": [Interval(Integral, 1, None, closed="left")],
         "center": ["array-like", None],
         "phi": [Interval(Real, 0, 1, closed="both")],
+        "distance": [StrOptions({"kendall", "hamming"})],
         **_COARSENING_CONSTRAINTS,
     },
     prefer_skip_nested_validation=True,
@@ -173,6 +175,7 @@ def make_rankings(
     *,
     center: ArrayLike | None = None,
     phi: float = 1.0,
+    distance: Literal["kendall", "hamming"] = "kendall",
     top_k: int | tuple[int, int] | None = None,
     unranked: Unranked = "last",
     tie_rate: float = 0.0,
@@ -191,6 +194,9 @@ def make_rankings(
         Central ranking of the Mallows model they are drawn from. None draws one.
     phi : float in [0, 1], default=1.0
         Its dispersion: 1 draws uniformly random rankings, 0 repeats the center.
+    distance : {"kendall", "hamming"}, default="kendall"
+        The distance from the center in the model: a ranking has probability proportional to phi to the power of the
+        number of pairs in another order ("kendall"), or of the number of items at another place ("hamming").
     top_k : int or tuple of two int, default=None
         Keep the order of the k most preferred items only; of (shortest, longest), k is drawn uniformly for each
         ranking.
@@ -218,7 +224,10 @@ def make_rankings(
     """
     rng = as_generator(random_state)
     centers = np.broadcast_to(one_center(center, n_items, rng), (n_samples, n_items))
-    X = _draw(centers, np.full(n_samples, float(phi)), rng)
+    if distance == "kendall":
+        X = _draw(centers, np.full(n_samples, float(phi)), rng)
+    else:
+        X = sample_hamming_mallows(centers, float(phi), rng).astype(np.float64)
     return _coarsen(X, Coarsening(top_k, unranked, tie_rate, missing_rate), rng)
 
 

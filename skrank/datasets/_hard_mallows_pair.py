@@ -21,6 +21,7 @@ from skrank.datasets._generators import make_mixture, one_center
         "n_items": [Interval(Integral, 2, None, closed="left")],
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "phi": [Interval(Real, 0, 1, closed="both"), None],
+        "mu": [Interval(Real, 0, 1, closed="neither"), None],
         "center": ["array-like", None],
         "random_state": ["random_state"],
     },
@@ -32,7 +33,8 @@ def make_hard_mallows_pair(
     n_samples: int = 1000,
     n_items: int = 20,
     n_components: int = 2,
-    phi: float | ArrayLike | None = None,
+    phi: float | None = None,
+    mu: float | None = None,
     center: ArrayLike | None = None,
     random_state: RandomState = None,
 ) -> Any:
@@ -45,12 +47,13 @@ def make_hard_mallows_pair(
     kind : {"concentric", "block_flips"}, default="concentric"
         "concentric" (Lemma 9): all components share one center. The first mixture has the dispersions phi, 3 phi, ...,
         (2k - 1) phi, the second 2 phi, 4 phi, ..., 2k phi. The weights are those of a binomial sum that vanishes on all
-        rankings within 2k - 2 disagreements of the center, so the mixtures are much closer than their components, and
-        the number of rankings that any method needs is exponential in k.
+        rankings within 2k - 2 disagreements of the center, so the mixtures are much closer than their components. What
+        the lemma proves needs `mu`.
 
-        "block_flips" (Theorem 6.1): l blocks of neighbouring items, k = 2^(l - 1) components of equal weight. A
-        component flips every pair of neighbours inside some of the blocks: an even number of blocks in the first
-        mixture, an odd number in the second. All distributions of fewer than l items are the same in both.
+        "block_flips" (Theorem 6.1): l blocks of neighboring items, k = 2^(l - 1) components of equal weight. A
+        component exchanges every pair of neighbors inside some of the blocks: an even number of blocks in the first
+        mixture, an odd number in the second. All distributions of fewer than l items are the same in both, so that
+        local queries of fewer than l items and their places (Definition 13) cannot tell them apart.
     n_samples : int, default=1000
         Number of rankings drawn from each mixture.
     n_items : int, default=20
@@ -58,8 +61,14 @@ def make_hard_mallows_pair(
     n_components : int, default=2
         Number k of components of each mixture; for "block_flips" a power of 2.
     phi : float, default=None
-        For "concentric" the smallest dispersion, lambda in the paper, at most 1 / (2k); None means 0.01. For
+        For "concentric" the smallest dispersion, lambda in the paper, at most 1 / (2k); None means 2 mu / n_items, or
+        0.01 without `mu`, which with the default `n_items` is an example outside the lemma's conditions. For
         "block_flips" the dispersion of all components; None means the paper's 1 - sqrt(k / n_items).
+    mu : float, default=None
+        For "concentric", in place of `phi`: how far any two components, and each component and the uniform
+        distribution, are apart in total variation at least; at most 1 / (40 k^2) with n_items >= 40 k^2. Then (Lemma 9) every weight
+        is at least 1 / (10 * 4^k), the total variation distance of the mixtures at most 4 (8 mu k)^(2k - 1), and they
+        are not component-wise mu-close.
     center : array-like of shape (n_items,), default=None
         The ranking from which the centers are made. None draws one.
     random_state : int, RandomState instance or None, default=None
@@ -69,6 +78,11 @@ def make_hard_mallows_pair(
     -------
     first, second : :class:`~sklearn.utils.Bunch`
         Each with keys `X`, `y`, `weights`, `centers` and `dispersions` as of :func:`make_mallows_mixture`.
+
+    Raises
+    ------
+    ValueError
+        If `phi`, `mu`, `n_items` or `n_components` are outside the ranges above, or `phi` and `mu` are both given.
 
     References
     ----------
@@ -91,11 +105,28 @@ def make_hard_mallows_pair(
     rng = as_generator(random_state)
     center = one_center(center, n_items, rng)
     make = _concentric_pair if kind == "concentric" else _block_flips_pair
-    pair = make(center, n_components, phi)
+    pair = make(
+        center, n_components, phi if mu is None else _dispersion_of_lemma_9(kind, n_items, n_components, phi, mu)
+    )
     first, second = (
         make_mixture(n_samples, centers, dispersions, weights, rng) for centers, dispersions, weights in pair
     )
     return first, second
+
+
+def _dispersion_of_lemma_9(kind, n_items, n_components, phi, mu):
+    if kind != "concentric" or phi is not None:
+        raise ValueError(
+            "mu takes the place of phi for kind='concentric': give one of the two, and mu for no other kind."
+        )
+    least_items = 40 * n_components**2
+    if mu > 1 / least_items or n_items < least_items:
+        raise ValueError(
+            f"Lemma 9 needs mu <= 1 / (40 k^2) = {1 / least_items:g} and n_items >= 40 k^2 = {least_items} with "
+            f"n_components = k = {n_components}, got mu={mu!r} and n_items={n_items}. Give phi for a pair outside its "
+            "conditions."
+        )
+    return 2 * mu / n_items
 
 
 def _concentric_pair(center, n_components, phi):

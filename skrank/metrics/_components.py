@@ -1,14 +1,17 @@
 """Matching the components of two Mallows mixtures."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from skrank._mallows import mean_distance
+from skrank._random import as_generator
 from skrank._rankings import check_rankings, pair_indices, pair_signs
-from skrank._typing import ArrayLike, Integers
+from skrank._total_variation import total_variation
+from skrank._typing import ArrayLike, Floats, Integers, RandomState
 
 # Divergences are infinite at dispersion 0 and vanish at 1; this near, they still order everything.
 LEAST_DISPERSION = 1e-6
@@ -37,6 +40,69 @@ class ComponentMatch:
     dispersion_errors: np.ndarray
     weight_errors: np.ndarray
     unmatched: np.ndarray
+    _mixtures: tuple = field(repr=False)
+    _n_draws: int = field(repr=False)
+    _seed: Any = field(repr=False)
+
+    @cached_property
+    def _distances(self):
+        values = np.full((2, len(self.components)), np.nan)
+        rng = as_generator(self._seed)
+        for i in np.flatnonzero(self.components >= 0):
+            result = _component_distance(*self._mixtures, i, self.components[i], self._n_draws, rng)
+            values[:, i] = result.value, result.standard_error
+        return values
+
+    @property
+    def total_variations(self) -> Floats:
+        """Total variation distance between the two components, from 0 to 1, shape (n_reference,); NaN without match.
+
+        Exact for equal centers and up to 9 items, otherwise an unbiased estimate. Computed when it is first read.
+        """
+        return self._distances[0]
+
+    @property
+    def total_variation_errors(self) -> Floats:
+        """Standard errors of `total_variations`, shape (n_reference,); 0 where the distance is exact."""
+        return self._distances[1]
+
+    def is_close(
+        self, theta: float, *, by: Literal["total_variation", "parameters", "base_parameters"] = "total_variation"
+    ) -> bool:
+        """Whether the two mixtures are component-wise close, after some relabeling of the components.
+
+        Parameters
+        ----------
+        theta : float
+            The largest difference allowed, from 0 to 1.
+        by : {"total_variation", "parameters", "base_parameters"}, default="total_variation"
+            What must be within `theta`. "total_variation": weights, dispersions and the total variation distance of
+            each pair of components (Definition 11 of Liu and Moitra, FOCS 2018), the last from draws where it is not
+            exact. "parameters": weights and dispersions, with equal centers; "base_parameters": dispersions, with equal
+            centers (Definition 15).
+
+        Returns
+        -------
+        is_close : bool
+            False if the numbers of components differ.
+        """
+        if by not in ("total_variation", "parameters", "base_parameters"):
+            raise ValueError(f"by must be 'total_variation', 'parameters' or 'base_parameters', got {by!r}.")
+        first, second = self._mixtures
+        if len(first[0]) != len(second[0]):
+            return False
+        differences = [np.abs(np.subtract.outer(one, other)) for one, other in zip(first[1:], second[1:], strict=True)]
+        # Differences of numbers such as .3 and .2 are off by rounding.
+        close = differences[0] <= theta + 1e-12
+        if by != "base_parameters":
+            close &= differences[1] <= theta + 1e-12
+        if by == "total_variation":
+            for i, j in np.argwhere(close):
+                close[i, j] = _component_distance(first, second, i, j, self._n_draws, 0).value <= theta + 1e-12
+        else:
+            close &= center_distances(first[0], second[0]) == 0
+        rows, columns = linear_sum_assignment(~close)
+        return bool(close[rows, columns].all())
 
     def relabel(self, y: ArrayLike) -> Integers:
         """Labels of the estimate's components as those of the reference; -1 for an unmatched component."""
@@ -46,8 +112,10 @@ class ComponentMatch:
         return labels[np.asarray(y)]
 
 
-def match_components(reference: Any, estimate: Any) -> ComponentMatch:
-    """Relabel the components of one Mallows mixture to those of another, and tell how far they are off.
+def match_components(
+    reference: Any, estimate: Any, *, n_draws: int = 10_000, random_state: RandomState = 0
+) -> ComponentMatch:
+    """Relabel the components of one Mallows mixture to those of another, and measure how far apart they are.
 
     The pairs are those with the smallest sum of symmetrised Kullback-Leibler divergences between the matched components
     (Hungarian method), so components with one center are told apart by their dispersions, and a center counts for more
@@ -60,12 +128,16 @@ def match_components(reference: Any, estimate: Any) -> ComponentMatch:
         another object with `centers_`, `dispersions_` and `weights_` (or the same names without underscore, as of
         :func:`~skrank.datasets.make_mallows_mixture`), or a tuple (centers, dispersions, weights) of arrays of shapes
         (n_components, n_items), (n_components,) and (n_components,). The numbers of components may differ.
+    n_draws : int, default=10000
+        Number of rankings drawn for a total variation distance that cannot be summed.
+    random_state : int, RandomState instance or None, default=0
+        Source of randomness of these draws.
 
     Returns
     -------
     match : ComponentMatch
-        With attributes `components`, `center_distances`, `dispersion_errors`, `weight_errors` and `unmatched`, and the
-        method ``relabel(y)``.
+        With attributes `components`, `center_distances`, `dispersion_errors`, `weight_errors`, `total_variations`,
+        `total_variation_errors` and `unmatched`, and the methods ``relabel(y)`` and ``is_close(theta)``.
 
     Raises
     ------
@@ -86,6 +158,10 @@ def match_components(reference: Any, estimate: Any) -> ComponentMatch:
     array([0., 1.])
     >>> match.dispersion_errors.round(2)
     array([-0.02,  0.05])
+    >>> match.total_variations.round(2)
+    array([0.03, 0.28])
+    >>> match.is_close(0.05), match.is_close(0.3)
+    (False, True)
     >>> match.relabel([0, 0, 1])
     array([1, 1, 0])
     """
@@ -103,7 +179,17 @@ def match_components(reference: Any, estimate: Any) -> ComponentMatch:
     errors[0, rows] = center_distances(first[0], second[0])[rows, columns]
     errors[1, rows] = second[1][columns] - first[1][rows]
     errors[2, rows] = second[2][columns] - first[2][rows]
-    return ComponentMatch(components, errors[0], errors[1], errors[2], np.setdiff1d(np.arange(len(second[0])), columns))
+    unmatched = np.setdiff1d(np.arange(len(second[0])), columns)
+    return ComponentMatch(
+        components, errors[0], errors[1], errors[2], unmatched, (first, second), n_draws, random_state
+    )
+
+
+def _component_distance(first, second, i, j, n_draws, rng):
+    """Total variation distance between component i of one mixture and j of another."""
+    with np.errstate(divide="ignore"):
+        nus = [max(-np.log(side[1][number]), 0.0) for side, number in ((first, i), (second, j))]
+    return total_variation((first[0][i], second[0][j]), nus, n_draws, as_generator(rng))
 
 
 def _parameters(mixture, name):
@@ -120,10 +206,10 @@ def _parameters(mixture, name):
             )
     centers = check_rankings(values[0], input_name=f"{name}'s centers", allow_missing=False, allow_ties=False)
     dispersions, weights = (np.asarray(value, float) for value in values[1:])
-    for field, value in zip(names[1:], (dispersions, weights), strict=True):
+    for name_of, value in zip(names[1:], (dispersions, weights), strict=True):
         if value.shape != (len(centers),) or not ((value >= 0) & (value <= 1)).all():
             raise ValueError(
-                f"{name}'s {field} must be {len(centers)} numbers in [0, 1], one for each center, got {value.tolist()}."
+                f"{name}'s {name_of} must be {len(centers)} numbers in [0, 1], one for each center, got {value.tolist()}."
             )
     return centers, dispersions, weights
 

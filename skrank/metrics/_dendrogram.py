@@ -1,17 +1,23 @@
 """Purity of a hierarchical clustering."""
 
+from typing import Literal
+
 import numpy as np
 from sklearn.utils import check_array, column_or_1d
 
 from skrank._typing import ArrayLike
 
+AVERAGES = ("pairs", "leaves", "classes")
 
-def dendrogram_purity(children: ArrayLike, y: ArrayLike) -> float:
-    """Expected purity of the smallest cluster that holds two random leaves of one label.
 
-    Draw two different leaves with the same label, uniformly among all such pairs; take the smallest subtree that holds
-    both; its purity is the fraction of its leaves with that label. The mean is 1 if and only if every label's leaves
-    form a subtree. Unlike a cut of the tree, it needs no number of clusters.
+def dendrogram_purity(
+    children: ArrayLike, y: ArrayLike, *, average: Literal["pairs", "leaves", "classes"] = "pairs"
+) -> float:
+    """Expected purity of the smallest cluster that contains two random leaves of one label.
+
+    Draw two different leaves with the same label; take the smallest subtree that contains both; its purity is the
+    fraction of its leaves with that label. The mean is 1 if and only if every label's leaves form a subtree. Unlike a
+    cut of the tree, it needs no number of clusters.
 
     It takes O(n log n) time: label counts go from the smaller to the larger of two merged subtrees.
 
@@ -24,6 +30,11 @@ def dendrogram_purity(children: ArrayLike, y: ArrayLike) -> float:
         the number of clusters is given, unless ``compute_full_tree=True`` or a `distance_threshold` is set.
     y : array-like of shape (n_samples,)
         Labels of the leaves.
+    average : {"pairs", "leaves", "classes"}, default="pairs"
+        How the two leaves are drawn, which matters where some labels are rarer than others. "pairs": uniformly among
+        all pairs with one label, so that a label counts by the square of its size. "leaves": first a leaf, then another
+        one with its label, as in [1]_. "classes": first a label, then two of its leaves, as in [2]_. Labels of a single
+        leaf take no part.
 
     Returns
     -------
@@ -33,11 +44,13 @@ def dendrogram_purity(children: ArrayLike, y: ArrayLike) -> float:
     ------
     ValueError
         If `children` is no full binary tree over the labelled leaves (a square distance matrix, say), or if no two
-        leaves share a label.
+        leaves share a label, or if `average` is unknown.
 
     References
     ----------
     .. [1] K. A. Heller and Z. Ghahramani, "Bayesian hierarchical clustering", ICML 2005.
+    .. [2] M. Lomeli, M. Rowland, A. Gretton, Z. Ghahramani, "Antithetic and Monte Carlo kernel estimators for partial
+       rankings", Statistics and Computing 29, 2019.
 
     Examples
     --------
@@ -54,37 +67,41 @@ def dendrogram_purity(children: ArrayLike, y: ArrayLike) -> float:
     >>> dendrogram_purity(tree.children_, ["left", "right", "left", "right"])
     0.5
     """
+    if average not in AVERAGES:
+        raise ValueError(f"average must be one of {', '.join(AVERAGES)}, got {average!r}.")
     y = column_or_1d(y)
     if y.dtype.kind == "f" and not (y == np.rint(y)).all():
         raise ValueError(f"y must hold a class label for each leaf, got numbers such as {y[y != np.rint(y)][0]}.")
     labels = np.unique(y, return_inverse=True)[1]
     children = _check_tree(children, len(labels))
-    n_pairs = sum(n * (n - 1) // 2 for n in np.bincount(labels).tolist())
-    if n_pairs == 0:
+    sizes = np.bincount(labels)
+    n_pairs = sizes * (sizes - 1) // 2
+    drawn = n_pairs > 0
+    if not drawn.any():
         raise ValueError("No two entries of y are equal: the purity is a mean over pairs of leaves with one label.")
-    return _purity_sum(children, labels) / n_pairs
+    purities = _purity_sums(children, labels)[drawn] / n_pairs[drawn]
+    weights = {"pairs": n_pairs, "leaves": sizes, "classes": np.ones(len(sizes))}[average][drawn]
+    return float(np.average(purities, weights=weights))
 
 
-def _purity_sum(children, labels):
-    """Sum of purities over the pairs of leaves with one label; a pair's smallest subtree is where it first meets."""
+def _purity_sums(children, labels):
+    """For each label, the sum of purities over its pairs of leaves; a pair's smallest subtree is where it meets."""
     counts = [{label: 1} for label in labels.tolist()]
     sizes = [1] * len(counts)
-    total = 0.0
+    sums = [0.0] * (int(labels.max()) + 1)
     for left, right in children.tolist():
         large, small = counts[left], counts[right]
         if len(large) < len(small):
             large, small = small, large
         size = sizes[left] + sizes[right]
-        weighted = 0
         for label, count in small.items():
             other = large.get(label, 0)
-            weighted += count * other * (count + other)
+            sums[label] += count * other * (count + other) / size
             large[label] = count + other
-        total += weighted / size
         counts[left] = counts[right] = {}
         counts.append(large)
         sizes.append(size)
-    return total
+    return np.array(sums)
 
 
 def _check_tree(children, n_leaves):

@@ -9,11 +9,11 @@ from skrank import _mallows
 from skrank._fitting import warn_caller
 from skrank._random import as_generator
 from skrank._rankings import MISSING, aggregate, check_rankings, check_weights, row_blocks
+from skrank._total_variation import TotalVariationResult, total_variation
 from skrank._typing import ArrayLike, Floats, Integers, RandomState
 from skrank.exceptions import InsufficientDataWarning
 from skrank.stats._consensus import kemeny_consensus
 from skrank.stats._mallows_likelihood import check_missing, conditional_positions, fit_dispersion, log_probabilities
-from skrank.stats._total_variation import TotalVariationResult, total_variation
 
 
 class mallows:

@@ -15,7 +15,7 @@ from skrank._mallows import (
     mean_distance,
 )
 from skrank._pair_words import disagreements
-from skrank._rankings import MISSING, aggregate, densify
+from skrank._rankings import MISSING, aggregate
 from skrank.stats._mallows_missing import MAX_STATES, completions, draw, log_weight, n_states
 
 
@@ -72,17 +72,6 @@ def conditional_positions(ranks, center, nu, n_draws, rng):
         draws = draw(completions(ranking[order], nu), len(rows) * n_draws, rng)
         positions[rows[:, None, None], np.arange(n_draws)[:, None], order] = draws.reshape(len(rows), n_draws, -1)
     return positions
-
-
-def all_rankings(n_items):
-    """All full rankings as positions, shape (n_items!, n_items)."""
-    positions = np.zeros((1, 0), np.int64)
-    for n_before in range(n_items):
-        places = np.arange(n_before + 1)
-        earlier = positions[:, None] + (positions[:, None] >= places[:, None])
-        last = np.broadcast_to(places[:, None], (*earlier.shape[:2], 1))
-        positions = np.concatenate([earlier, last], axis=2).reshape(-1, n_before + 1)
-    return densify(positions)
 
 
 def fit_dispersion(ranks, weights, center):

@@ -275,3 +275,18 @@ def test_bad_arguments():
         make_hard_mallows_pair("block_flips", n_components=3)
     with pytest.raises(ValueError, match="multiple of 2 l = 6"):
         make_hard_mallows_pair("block_flips", n_items=20, n_components=4)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"mu": 0.01}, {"mu": 0.001, "n_items": 100}, {"mu": 0.001, "phi": 0.01}, {"mu": 0.001, "kind": "block_flips"}],
+)
+def test_the_conditions_of_lemma_9_are_checked(wrong):
+    with pytest.raises(ValueError, match="mu"):
+        make_hard_mallows_pair(**{"n_items": 160, "n_samples": 1, **wrong})
+
+
+def test_mu_sets_the_dispersions_of_lemma_9():
+    first, second = make_hard_mallows_pair(n_items=200, mu=0.005, n_samples=1, random_state=0)
+    assert first.dispersions == pytest.approx([0.00005, 0.00015])
+    assert second.dispersions == pytest.approx([0.0001, 0.0002])

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from skrank.datasets import make_mallows_mixture
+from skrank._mallows import log_distance_distribution
+from skrank.datasets import make_hard_mallows_pair, make_mallows_mixture
 from skrank.metrics import match_components
 from skrank.metrics._components import center_distances, jeffreys_divergences
 from skrank.stats import mallows
@@ -93,3 +94,76 @@ def test_bad_mixtures():
         match_components(good, ([[0, 1, 2]], [0.5], [1.5]))
     with pytest.raises(ValueError, match="estimate's centers ties items"):
         match_components(good, ([[0, 1, 1]], [0.5], [1.0]))
+
+
+def total_variation_by_enumeration(one, other):
+    X = np.array(list(itertools.permutations(range(len(one[0])))))
+    return np.abs(mallows(*one).pmf(X) - mallows(*other).pmf(X)).sum() / 2
+
+
+def test_total_variation_between_components_equals_enumeration():
+    first = ([[0, 1, 2, 3], [3, 2, 1, 0]], [0.3, 0.5], [0.6, 0.4])
+    second = ([[3, 1, 2, 0], [0, 1, 2, 3]], [0.55, 0.2], [0.42, 0.58])
+    match = match_components(first, second)
+    expected = [
+        total_variation_by_enumeration((first[0][i], first[1][i]), (second[0][j], second[1][j]))
+        for i, j in enumerate(match.components)
+    ]
+    assert match.total_variations == pytest.approx(expected)
+    assert (match.total_variation_errors == 0).all()
+    assert np.isnan(match_components(first, ([[0, 1, 2, 3]], [0.3], [1.0])).total_variations[1])
+
+
+def test_total_variation_of_many_items_is_estimated():
+    center, other = np.arange(15), np.r_[1, 0, np.arange(2, 15)]
+    match = match_components(([center], [0.5], [1.0]), ([other], [0.5], [1.0]))
+    # Two neighbors exchanged: (1 - phi) / (1 + phi), the difference of the probabilities of either order.
+    assert match.total_variation_errors[0] > 0
+    assert match.total_variations[0] == pytest.approx(1 / 3, abs=4 * match.total_variation_errors[0])
+
+
+@pytest.mark.parametrize(
+    ("theta", "by", "expected"),
+    [
+        (0.1, "parameters", True),
+        (0.09, "parameters", False),
+        (0.05, "base_parameters", True),
+        (0.04, "base_parameters", False),
+    ],
+)
+def test_closeness_in_parameters(theta, by, expected):
+    first = ([[0, 1, 2], [2, 1, 0]], [0.3, 0.5], [0.6, 0.4])
+    second = ([[2, 1, 0], [0, 1, 2]], [0.55, 0.3], [0.5, 0.5])
+    assert match_components(first, second).is_close(theta, by=by) is expected
+
+
+def test_closeness_is_that_of_the_best_relabeling():
+    # Nearly uniform components: their centers say little, weights decide which relabeling is close.
+    first = ([[0, 1, 2], [2, 1, 0]], [0.97, 0.97], [0.8, 0.2])
+    second = ([[2, 1, 0], [0, 1, 2]], [0.97, 0.97], [0.8, 0.2])
+    match = match_components(first, second)
+    assert match.is_close(0.1)
+    assert not match.is_close(0.1, by="parameters")
+    assert not match_components(first, ([[0, 1, 2]], [0.97], [1.0])).is_close(1)
+    with pytest.raises(ValueError, match="by must be"):
+        match.is_close(0.1, by="center")
+
+
+def test_the_concentric_pair_is_not_component_wise_close():
+    mu, n_components = 1 / 160, 2
+    first, second = make_hard_mallows_pair("concentric", n_items=160, mu=mu, n_samples=1, random_state=0)
+    match = match_components(first, second)
+    assert not match.is_close(mu)
+    weights = np.concatenate([first.weights, second.weights])
+    assert weights.min() >= 1 / (10 * 4**n_components)
+    # Rankings at one distance from the shared center are equally likely in both mixtures.
+    laws = [
+        sum(
+            w * np.exp(log_distance_distribution(160, phi)) for w, phi in zip(one.weights, one.dispersions, strict=True)
+        )
+        for one in (first, second)
+    ]
+    assert np.abs(laws[0] - laws[1]).sum() / 2 <= 4 * (8 * mu * n_components) ** (2 * n_components - 1)
+    dispersions = [*first.dispersions, *second.dispersions, 1.0]
+    laws = [np.exp(log_distance_distribution(160, phi)) for phi in dispersions]
+    assert all(np.abs(one - other).sum() / 2 >= mu for one, other in itertools.combinations(laws, 2))

@@ -94,3 +94,38 @@ def test_bad_labels():
         dendrogram_purity([[0, 1]], [0.5, 0.5])
     with pytest.raises(ValueError, match=r"class label.* nan"):
         dendrogram_purity([[0, 1]], [np.nan, 1.0])
+
+
+def purity_by_average(children, y, average):
+    n_leaves = len(y)
+    leaves = [{leaf} for leaf in range(n_leaves)]
+    for left, right in np.asarray(children)[:, :2].astype(int):
+        leaves.append(leaves[left] | leaves[right])
+
+    def purity(i, j):
+        smallest = min((node for node in leaves if {i, j} <= node), key=len)
+        return np.mean([y[leaf] == y[i] for leaf in smallest])
+
+    mates = {i: [j for j in range(n_leaves) if j != i and y[j] == y[i]] for i in range(n_leaves)}
+    by_leaf = {i: np.mean([purity(i, j) for j in mates[i]]) for i in mates if mates[i]}
+    if average == "leaves":
+        return np.mean(list(by_leaf.values()))
+    return np.mean(
+        [np.mean([value for i, value in by_leaf.items() if y[i] == label]) for label in {y[i] for i in by_leaf}]
+    )
+
+
+@pytest.mark.parametrize("average", ["leaves", "classes"])
+def test_averages_over_leaves_and_classes_equal_brute_force(average):
+    rng = np.random.default_rng(3)
+    tree = linkage(rng.standard_normal((30, 2)), "average")
+    y = rng.choice(4, 30, p=[0.6, 0.25, 0.1, 0.05])
+    y[0] = 9
+    assert dendrogram_purity(tree, y, average=average) == pytest.approx(purity_by_average(tree, y, average), rel=1e-12)
+    balanced = np.arange(30) % 3
+    assert dendrogram_purity(tree, balanced, average=average) == pytest.approx(dendrogram_purity(tree, balanced))
+
+
+def test_an_unknown_average_is_named():
+    with pytest.raises(ValueError, match="average must be one of pairs, leaves, classes"):
+        dendrogram_purity([[0, 1]], [0, 0], average="macro")

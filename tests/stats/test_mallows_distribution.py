@@ -8,12 +8,12 @@ import pytest
 from scipy.stats import chisquare
 
 from skrank._mallows import log_distance_distribution
+from skrank._pair_words import disagreements
 from skrank._rankings import densify, pair_signs
+from skrank._total_variation import TotalVariationResult, all_rankings
 from skrank.exceptions import InsufficientDataWarning
 from skrank.stats import kemeny_consensus, mallows
-from skrank.stats._mallows_likelihood import all_rankings, disagreements
 from skrank.stats._mallows_missing import MAX_STATES
-from skrank.stats._total_variation import TotalVariationResult
 
 PHIS = [0.0, 1e-3, 0.3, 0.9, 0.9999, 1.0]
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skrank._mallows import log_distance_distribution, sample_mallows
-from skrank._rankings import row_blocks
-from skrank.stats._mallows_likelihood import all_rankings, log_probabilities
+from skrank._mallows import log_distance_distribution, log_q_factorial, sample_mallows
+from skrank._pair_words import disagreements
+from skrank._rankings import densify, row_blocks
 
 MAX_ENUMERATED_ITEMS = 9
 MAX_SAME_CENTER_ITEMS = 300
@@ -80,3 +80,22 @@ def _sampled(centers, nus, n_draws, rng):
             terms.append(np.tanh(np.abs(first - second) / 2))
     terms = np.concatenate(terms)
     return TotalVariationResult(float(terms.mean()), float(terms.std(ddof=1) / np.sqrt(n_draws)), False, n_draws)
+
+
+def log_probabilities(ranks, center, nu):
+    """Log probability of full rankings under one Mallows model, (n_samples,)."""
+    counts = disagreements(ranks, center)
+    result = np.full(len(ranks), -log_q_factorial(len(center), nu)[-1])
+    result[counts > 0] -= nu * counts[counts > 0]
+    return result
+
+
+def all_rankings(n_items):
+    """All full rankings as positions, shape (n_items!, n_items)."""
+    positions = np.zeros((1, 0), np.int64)
+    for n_before in range(n_items):
+        places = np.arange(n_before + 1)
+        earlier = positions[:, None] + (positions[:, None] >= places[:, None])
+        last = np.broadcast_to(places[:, None], (*earlier.shape[:2], 1))
+        positions = np.concatenate([earlier, last], axis=2).reshape(-1, n_before + 1)
+    return densify(positions)
