@@ -66,9 +66,9 @@ def make_hard_mallows_pair(
         "block_flips" the dispersion of all components; None means the paper's 1 - sqrt(k / n_items).
     mu : float, default=None
         For "concentric", in place of `phi`: how far any two components, and each component and the uniform
-        distribution, are apart in total variation at least; at most 1 / (40 k^2) with n_items >= 40 k^2. Then (Lemma 9) every weight
-        is at least 1 / (10 * 4^k), the total variation distance of the mixtures at most 4 (8 mu k)^(2k - 1), and they
-        are not component-wise mu-close.
+        distribution, are apart in total variation at least; at most 1 / (40 k^2), with n_items >= 40 k^2. Then
+        (Lemma 9) every weight is at least 1 / (10 * 4^k), the total variation distance of the mixtures at most
+        4 (8 mu k)^(2k - 1), and they are not component-wise mu-close.
     center : array-like of shape (n_items,), default=None
         The ranking from which the centers are made. None draws one.
     random_state : int, RandomState instance or None, default=None

@@ -48,8 +48,9 @@ class ComponentMatch:
     def _distances(self):
         values = np.full((2, len(self.components)), np.nan)
         rng = as_generator(self._seed)
+        first, second = self._mixtures
         for i in np.flatnonzero(self.components >= 0):
-            result = _component_distance(*self._mixtures, i, self.components[i], self._n_draws, rng)
+            result = _component_distance(first, second, i, self.components[i], self._n_draws, rng)
             values[:, i] = result.value, result.standard_error
         return values
 
@@ -209,7 +210,8 @@ def _parameters(mixture, name):
     for name_of, value in zip(names[1:], (dispersions, weights), strict=True):
         if value.shape != (len(centers),) or not ((value >= 0) & (value <= 1)).all():
             raise ValueError(
-                f"{name}'s {name_of} must be {len(centers)} numbers in [0, 1], one for each center, got {value.tolist()}."
+                f"{name}'s {name_of} must be {len(centers)} numbers in [0, 1], one for each center, got "
+                f"{value.tolist()}."
             )
     return centers, dispersions, weights
 
