@@ -6,8 +6,8 @@ from pathlib import Path
 import skrank
 
 LAYERS = [
-    {"exceptions", "_typing", "_random", "_fitting", "_callbacks", "_rankings"},
-    {"_pair_words"},
+    {"exceptions", "_typing", "_random", "_fitting", "_callbacks", "_dask", "_rankings"},
+    {"_pair_words", "_sparse_rankings"},
     {"_mallows", "_triplets"},
     {"_total_variation"},
     {"preprocessing", "metrics"},
