@@ -17,7 +17,7 @@ from helpers import seconds_of
 
 from skrank.manifold import EuclideanOracle, LandmarkOrdinalEmbedding, StochasticTripletEmbedding
 from skrank.manifold._designs import BLOCK_SIZE, draw_shifts, sum_tanh
-from skrank.manifold._refinement import random_triplets
+from skrank.manifold._random_triplets import random_triplets
 from skrank.metrics import procrustes_error
 
 

@@ -16,6 +16,8 @@ import numpy as np
 
 from skrank._typing import Array, Integers
 from skrank.manifold._oracle import BLOCK_SIZE
+from skrank.manifold._queries import ask_triplets
+from skrank.manifold._responses import PairResponses, ask_landmark
 
 _PAIRS_AT_A_TIME = 1 << 16
 
@@ -33,8 +35,8 @@ class Design(Protocol):
         """Mean number of comparisons that an item takes part in, for each landmark."""
         ...
 
-    def wins_and_degree(self, queries: Any, number: int) -> tuple[Array, Any]:
-        """Ask the oracle: how often each position was the farther one, and how often it was compared."""
+    def ask(self, oracle: Any, items: Array, landmark: int, number: int, keeps_responses: bool) -> Any:
+        """Ask an oracle to compare the other items from a landmark, and return their responses."""
         ...
 
     def sum_tanh(self, half_scores: Array, number: int) -> Array:
@@ -87,34 +89,6 @@ def folded(y):
     return y[:n] + y[n:]
 
 
-def count_wins(ask, n_positions, shifts):
-    """Number of comparisons in which each position was answered to be the farther one.
-
-    Parameters
-    ----------
-    ask : callable
-        `ask(start, stop, shift)` says of each position t in [start, stop) whether it is nearer than t + shift.
-    n_positions : int
-        Number of positions.
-    shifts : ndarray of shape (n_shifts,)
-        The shifts to ask about.
-
-    Returns
-    -------
-    wins : ndarray of shape (n_positions,), int32
-        Between 0 and 2 n_shifts.
-    """
-    losses = np.zeros(2 * n_positions, np.int32)
-    for start, stop in slices(n_positions):
-        left = losses[start:stop]
-        for shift in shifts:
-            nearer = ask(start, stop, shift).view(np.int8)
-            left += nearer
-            right = losses[start + shift : stop + shift]
-            right -= nearer
-    return len(shifts) - folded(losses)
-
-
 def sum_tanh(half_scores, shifts):
     """B' tanh(B half_scores), with B the incidence matrix of the comparisons (+1 at t, -1 at t + shift)."""
     n_positions = len(half_scores)
@@ -152,8 +126,11 @@ class CirculantDesign:
     def mean_degree(self):
         return 2 * len(self.shifts)
 
-    def wins_and_degree(self, queries, number):
-        return count_wins(queries.block(), self.n_positions, self.shifts), self.mean_degree
+    def ask(self, oracle, items, landmark, number, keeps_responses):
+        order = np.delete(np.arange(len(items)), landmark)
+        return ask_landmark(
+            oracle, items, landmark, order, self.shifts, is_cyclic=True, keeps_responses=keeps_responses
+        )
 
     def sum_tanh(self, half_scores, number):
         return sum_tanh(half_scores, self.shifts)
@@ -194,14 +171,16 @@ class IndependentDesign:
             right = left + rng.integers(1, self.n_positions, size=size)
             yield left, np.where(right < self.n_positions, right, right - self.n_positions)
 
-    def wins_and_degree(self, queries, number):
-        net = np.zeros(self.n_positions)
-        degree = np.zeros(self.n_positions, np.int64)
+    def ask(self, oracle, items, landmark, number, keeps_responses):
+        order = np.delete(np.arange(len(items)), landmark).astype(np.int32)
+        net, degree, triplets = np.zeros(self.n_positions), np.zeros(self.n_positions, np.int64), []
         for left, right in self.pairs(number):
-            farther = np.where(queries.pairs(left, right), -0.5, 0.5)
-            net += count_pairs(left, right, farther, self.n_positions)
+            nearer = ask_triplets(oracle, items, np.full(len(left), landmark), order[left], order[right])
+            net += count_pairs(left, right, np.where(nearer, -0.5, 0.5), self.n_positions)
             degree += np.bincount(left, minlength=self.n_positions) + np.bincount(right, minlength=self.n_positions)
-        return np.rint(net + degree / 2).astype(np.int64), degree
+            near, far = np.where(nearer, left, right), np.where(nearer, right, left)
+            triplets.append(np.column_stack([np.full(len(left), landmark, np.int32), order[near], order[far]]))
+        return PairResponses(np.concatenate(triplets), np.rint(net + degree / 2).astype(np.int64), degree)
 
     def sum_tanh(self, half_scores, number):
         total = np.zeros(self.n_positions)

@@ -12,8 +12,9 @@ from skrank.manifold._settings import RELIABLE_DEGREE
 _LARGEST_RESIDUAL = 1.15  # 1 is healthy
 _SMALL_RESIDUAL = 0.9  # less than answers with noise leave
 _LARGEST_EXPECTED_ERROR = 0.06
-_LARGEST_UNDETERMINED = 0.01
 _LEAST_FLATNESS = 0.1
+_LEAST_DETERMINED = 0.7
+_DEPENDENCE = 1.4  # by how much the error exceeds that of items whose neighbours stand still, in simulations
 
 
 @dataclass(frozen=True)
@@ -26,58 +27,56 @@ class Diagnosis:
         Square root of chi-squared per degree of freedom.
     expected_error : float
         Expected Procrustes error.
-    undetermined : float
-        Share of the spread of the embedding that is due to items whose distances from most landmarks are known only to
-        be larger (or smaller) than those of all items that they were compared with.
     n_beyond : int
-        Number of items of which this holds for every landmark.
+        Number of items that are farther than all that they were compared with, from every landmark.
     flatness : float
-        Smallest eigenvalue of the landmarks' covariance as a share of the largest, before or after the refinement: how
-        well the landmarks span the last axis.
+        Smallest eigenvalue of the landmarks' covariance as a share of the largest; 1 where it does not matter.
     n_axes : int
         Number of axes that the landmarks span.
     degree : float
-        Responses about an item from each landmark.
+        Responses about an item from each landmark; infinity where it does not matter.
     converged : bool
         Whether all iterations converged.
+    determined : float
+        Share of the weakest axis that the responses determine.
     """
 
     residual: float
     expected_error: float
-    undetermined: float
     n_beyond: int
     flatness: float
     n_axes: int
     degree: float
     converged: bool
+    determined: float
 
 
-def diagnose(ranking, geometry, refinement, settings):
-    """Diagnose an embedding from what each step returned."""
-    points, landmarks = refinement.points, ranking.landmarks
-    # of the scores that all landmarks give an item, its coordinates use up n_components
-    n_scores = refinement.n_landmarks
-    dispersion = refinement.chi_squared * n_scores / (n_scores - settings.n_components)
-    squared_norms = np.sum((points - points.mean(axis=0)) ** 2, axis=1, dtype=float)
-    # an item that is beyond all others for most landmarks could as well be much farther away
-    enough = min(settings.n_components + 3, len(landmarks) // 2)
-    undetermined = squared_norms[ranking.n_informative < enough].sum() / squared_norms.sum()
-    axes = np.linalg.eigvalsh(np.atleast_2d(np.cov(points[landmarks].T)))
-    flatness = min(
-        eigenvalues[0] / max(eigenvalues[-1], np.finfo(float).tiny)
-        for eigenvalues in (axes, geometry.eigenvalues[::-1])
-    )
+def diagnose(refinement, settings, ranking=None, geometry=None):
+    """Diagnose an embedding from what each step returned, the last two where the items were ranked from landmarks."""
+    fit, judge, n_scores = refinement.fit, refinement.judge, refinement.n_scores
+    # of the scores of an item, its coordinates use up n_components
+    chi_squared = judge.chi_squared(fit.points, fit.lapse)
+    dispersion = chi_squared * n_scores / max(n_scores - settings.n_components, 1)
+    variance = fit.variances().sum() / max(fit.points.var(axis=0).sum() * len(fit.points), np.finfo(float).tiny)
+    flatness, n_axes, degree, converged = 1.0, settings.n_components, np.inf, fit.converged
+    if ranking is not None:
+        axes = np.linalg.eigvalsh(np.atleast_2d(np.cov(fit.points[ranking.landmarks].T)))
+        flatness = min(
+            eigenvalues[0] / max(eigenvalues[-1], np.finfo(float).tiny)
+            for eigenvalues in (axes, geometry.eigenvalues[::-1])
+        )
+        n_axes, degree = geometry.n_axes, ranking.design.mean_degree
+        converged = converged and (ranking.converged or settings.refine is not None)
     return Diagnosis(
         residual=float(np.sqrt(dispersion)),
         # responses without noise determine the coordinates better than the logistic model believes, others less
-        expected_error=float(dispersion * refinement.relative_variance),
-        undetermined=float(undetermined),
-        # and one that is beyond all others for all landmarks could be anywhere
-        n_beyond=int(np.count_nonzero(ranking.n_informative == 0)),
+        expected_error=float(_DEPENDENCE * dispersion * variance),
+        n_beyond=judge.n_beyond(),
         flatness=float(flatness),
-        n_axes=geometry.n_axes,
-        degree=ranking.design.mean_degree,
-        converged=refinement.converged and (ranking.converged or settings.refine is not None),
+        n_axes=n_axes,
+        degree=degree,
+        converged=converged,
+        determined=fit.determined,
     )
 
 
@@ -117,17 +116,16 @@ def _warn_of_too_few_responses(diagnosis):
             "the responses determine the embedding only to an expected Procrustes error of "
             f"{diagnosis.expected_error:.2g}: raise n_comparisons, or lower n_components"
         )
+    if diagnosis.determined < _LEAST_DETERMINED:
+        _warn(
+            f"the responses determine the last axis only to {diagnosis.determined:.0%}, so that coordinates on it are "
+            "drawn to zero: raise n_comparisons, or choose a smaller n_components"
+        )
     if diagnosis.n_beyond:
         _warn(
             f"{diagnosis.n_beyond} items are farther than all that they were compared with from every landmark, so "
             "that they may be much farther away than the embedding has them: remove the outliers, or raise "
             "n_comparisons"
-        )
-    elif diagnosis.undetermined > _LARGEST_UNDETERMINED:
-        _warn(
-            f"{diagnosis.undetermined:.0%} of the spread of the embedding is due to items that are farther than all "
-            "that they were compared with from most landmarks, so that their distance is not known: remove the "
-            "outliers, or raise n_comparisons"
         )
 
 

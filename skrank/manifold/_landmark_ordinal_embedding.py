@@ -1,4 +1,4 @@
-"""Landmark ordinal embedding: coordinates of items from questions about which of two is nearer to a third."""
+"""Landmark ordinal embedding: coordinates of items from queries about which of two is nearer to a third."""
 
 from numbers import Integral, Real
 from typing import Any, Literal, Self
@@ -17,94 +17,105 @@ from skrank._typing import ArrayLike, Floats, RandomState, _fit_context
 from skrank.manifold._diagnosis import diagnose, warn_of_doubts
 from skrank.manifold._euclidean_oracle import EuclideanOracle
 from skrank.manifold._landmark_geometry import place_items, principal_axes
-from skrank.manifold._new_items import count_panel_wins, place_rows
+from skrank.manifold._new_items import count_panel_wins, draw_panels, improve_places, near_panels, place_rows
 from skrank.manifold._pilot import choose_landmarks
 from skrank.manifold._ranking import draw_design, rank_from_landmarks
 from skrank.manifold._refinement import keep, refine_by_likelihood, refine_by_random_triplets
 from skrank.manifold._row_index import RowIndex
-from skrank.manifold._settings import Settings, plan_budget
+from skrank.manifold._settings import Settings, plan_budget, plan_stages
+from skrank.manifold._stages import embed_in_stages
 from skrank.manifold._validation import check_landmarks, resolve_n_landmarks
 
 _WARM_START_SHARE = 0.3
+_FIRST_PANEL_SHARE = 0.3
 
 
 class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Coordinates from answers to "is A nearer to B or to C?", asked of an oracle; scales to millions of items.
+    """Coordinates from responses to "is A nearer to B or to C?", asked of an oracle; scales to millions of items.
 
-    A few items become *landmarks*. From each, an oracle compares pairs of the other items; a Bradley-Terry model of
-    these answers scores the items by their squared distance from the landmark, up to a shift. The geometry of the
-    landmarks determines the shifts, and landmark multidimensional scaling places all items [1]_. By default the
-    coordinates are then refined by maximum likelihood of all answers together, for less than the price of the ranking.
+    The estimator chooses its queries. By default it asks in two stages. The first, of uniform queries, gives a rough
+    embedding (of millions of items, a ranking from landmarks). The second compares, from *landmarks* that are far from
+    each other, pairs of items that are at nearly equal distances by the first: these inform most. All responses
+    together are then fitted by maximum likelihood, under a prior whose width on each axis is estimated.
 
-    The questions are this estimator's own choice: the same few cyclic shifts of a random order for every landmark,
-    so every item occurs in equally many questions and no answers need be stored.
+    The plain method of [1]_ is available, too: `landmarks="random", design="iid", refine=None`. A Bradley-Terry model
+    scores the items by their squared distance from each landmark, up to a shift; the geometry of the landmarks
+    determines the shifts, and landmark multidimensional scaling places all items.
 
     Parameters
     ----------
     n_components : int, default=2
         Dimension of the embedding.
     oracle : callable or None, default=None
-        Who answers: `oracle(anchors, left, right)` is given three arrays of rows of X, of one length, and returns a
+        Who responds: `oracle(anchors, left, right)` is given three arrays of rows of X, of one length, and returns a
         boolean array, True where the left row is nearer to the anchor than the right row. See
-        :class:`~skrank.manifold.EuclideanOracle` for two optional methods that make it faster. None takes the rows as
-        points and answers from their Euclidean distances, without noise; the scale of the embedding is then arbitrary.
-        A callable object is copied when the estimator is cloned, unless it defines `__sklearn_clone__`.
+        :class:`~skrank.manifold.Oracle`, and :class:`~skrank.manifold.BlockOracle` for optional methods that make it
+        faster. None takes the rows as points and responds by their Euclidean distances, without noise; the scale of
+        the embedding is then arbitrary. A callable object is copied when the estimator is cloned, unless it defines
+        `__sklearn_clone__`.
     n_landmarks : "auto" or int, default="auto"
         Number of landmarks, at least `n_components + 3`. "auto" is the larger of 20 and `4 * n_components`, or all
-        items if there are fewer. Fewer landmarks fail now and then.
+        items if there are fewer.
     landmarks : {"maxmin", "random"} or array-like of int, default="maxmin"
-        "maxmin" spends a tenth of the questions on a pilot embedding with random landmarks and takes points of it that
-        are far from each other: two to four times as accurate as "random". Or the rows of X to use.
+        "maxmin" takes items that are far from each other in the embedding of the first stage, or in a pilot embedding
+        for a tenth of the queries with another `design`. Or the rows of X to use.
     n_comparisons : "auto" or int, default="auto"
-        Largest number of questions in all. "auto" is about 50 n ln n for n items, at least 30 answers about each item
-        from each landmark. No pair is ever compared twice from one landmark, which bounds the number for few items.
+        Largest number of queries in all. "auto" is about 50 n ln n for n items, and in proportion to the dimension
+        above 5; with another `design` than "auto", at least 30 responses about each item from each landmark.
     alpha : float in [1e-6, 1e6], default=0.1
-        Ridge penalty on the scores: keeps those of items that always win or lose finite.
-    design : {"circulant", "iid"}, default="circulant"
-        Pairs to compare: cyclic shifts, or independent uniform pairs for each landmark as in [1]_, equally
-        accurate and much slower.
+        Ridge penalty on the scores of a ranking: keeps those of items that always win or lose finite.
+    design : {"auto", "circulant", "iid"}, default="auto"
+        Which queries are asked. "auto" has the two stages; all queries are uniform where there are fewer than 100
+        responses an item, and it is "circulant" with `refine=None` or "ste". "circulant" compares all items from each
+        landmark, in cyclic shifts of a random order. "iid" has independent uniform pairs for each landmark as in [1]_,
+        equally accurate and much slower.
     refine : {"mle", "ste"} or None, default="mle"
-        "mle" maximises the likelihood of all answers in the coordinates. "ste" (LOE-STE of [1]_) spends
-        `warm_start_share` of the questions on landmarks, the rest on uniform triplets, and fits those by stochastic
-        triplet embedding. None is the plain method of [1]_.
+        "mle" maximizes the likelihood of all responses in the coordinates. "ste" (LOE-STE of [1]_) spends
+        `warm_start_share` of the queries on landmarks, the rest on uniform triplets, and fits those by stochastic
+        triplet embedding. None is without refinement, as in [1]_.
+    lapse : float in [0, 0.5) or "auto", default=0.0
+        Rate of responses that are wrong whatever the distances; "auto" estimates it. Only with `refine="mle"`, and not
+        with `design="iid"`.
     warm_start_share : float in (0, 1), default=None
         Share of the queries that is about landmarks with `refine="ste"`, and an error otherwise; None is 0.3.
     tol : float, default=0.02
-        The scores of a landmark are accepted when the root mean square of their remaining change is below this share of
-        a standard error; ten times as much where they are only the start of a refinement.
+        The fit stops when the root mean square of the remaining step is below this share of a standard error, of a
+        coordinate or of a score; ten times as much where scores are only the start of a refinement.
     max_iter : int, default=30
-        Largest number of passes over the answers in each ranking and in the refinement (ten times as many with
-        `refine="ste"`, whose line searches are short steps).
+        Largest number of passes over the responses in each ranking; ten times as many in each refinement.
     random_state : int, RandomState instance or None, default=None
-        Determines which questions are asked.
+        Determines which queries are asked.
     n_jobs : int or None, default=None
-        Number of landmarks treated at once, by :mod:`joblib`: in threads, unless `joblib.parallel_config` says
-        otherwise.
+        Number of landmarks treated at once, by :mod:`joblib`: in threads, unless overridden by
+        `joblib.parallel_config`.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        Coordinates of the rows of X, centred, on principal axes, the largest of each axis positive. Their unit is that
+        Coordinates of the rows of X, centered, on principal axes, the largest of each axis positive. Their unit is that
         of the logistic model: P(left nearer) = f(D_right - D_left), D the squared distance from the anchor. Identical
         rows are one item and have one place.
     landmarks_ : ndarray of shape (n_landmarks,)
         Rows of X that are landmarks.
-    landmark_scores_ : ndarray of shape (n_samples, n_landmarks)
-        Bradley-Terry scores of each item (0 for the landmark itself), of mean zero in each column.
-    shifts_ : ndarray of shape (n_landmarks,)
-        What makes each column of scores squared distances.
     landmark_distances_ : ndarray of shape (n_landmarks, n_landmarks)
-        Estimated squared distances between the landmarks, before the refinement; a Euclidean distance matrix.
+        Squared distances between the landmarks in the embedding.
+    landmark_scores_ : ndarray of shape (n_samples, n_landmarks)
+        Bradley-Terry scores of each item (0 for the landmark itself), of mean zero in each column. Exists where the
+        items were ranked from all landmarks, in one stage.
+    shifts_ : ndarray of shape (n_landmarks,)
+        What makes each column of scores squared distances; exists where `landmark_scores_` does.
+    lapse_ : float
+        Lapse rate, given or estimated.
     n_queries_ : int
-        Number of questions asked in `fit`.
+        Number of queries asked in `fit`.
     n_iter_ : int
         Number of iterations of the refinement, 1 without one.
     residual_ : float
-        Square root of chi-squared per degree of freedom of the answers given the embedding: 1 where the model holds,
-        less for answers without noise, more where n_components is too small or the noise is of another kind.
+        Square root of chi-squared per degree of freedom of the responses given the embedding: 1 where the model holds,
+        less for responses without noise, more where n_components is too small or the noise is of another kind.
     expected_error_ : float
         Expected Procrustes error (:func:`skrank.metrics.procrustes_error`) of the embedding where the model holds, from
-        the Fisher information of the answers about landmarks: too large with `refine="ste"`, which has others besides.
+        the Fisher information of the responses.
     oracle_ : callable
         The oracle that was asked, bound to the items where it can be.
     n_features_in_ : int
@@ -115,36 +126,38 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
     Raises
     ------
     ValueError
-        If there are fewer than `n_components + 3` different rows or landmarks, if `n_comparisons` does not reach for
-        one question an item and landmark, or if the oracle returns answers of the wrong shape.
+        If there are fewer than `n_components + 3` different rows or landmarks, if `n_comparisons` is less than the
+        number of coordinates, if parameters contradict each other, or if the oracle returns responses of the wrong
+        shape.
     TypeError
         If the oracle returns anything but booleans.
 
     Warns
     -----
     skrank.exceptions.InsufficientDataWarning
-        If the answers do not determine the embedding: fewer than 30 of them an item and landmark, an expected error
-        above .06, far items whose distance no answer tells, or landmarks that hardly span the last axis.
+        If the responses do not determine the embedding: an expected error above .06, an axis that they determine to
+        less than 70 percent, or items that are farther than all that they were compared with. With another design than
+        "auto" also fewer than 30 responses an item and landmark, and landmarks that hardly span the last axis.
     sklearn.exceptions.ConvergenceWarning
-        If the embedding does not explain the answers (`residual_` above 1.15), or the fit did not converge.
+        If the embedding does not explain the responses (`residual_` above 1.15), or the fit did not converge.
 
     See Also
     --------
     StochasticTripletEmbedding : From recorded triplets.
-    EuclideanOracle : Simulated answers.
+    EuclideanOracle : Simulated responses.
 
     Notes
     -----
     X may be anything that the oracle understands: features, or one column of identifiers. It keeps its dtype.
 
     With more components than the items have dimensions the embedding bends into them, an error that no warning tells:
-    points on a line have a Procrustes error of about .1 in the plane, .3 where answers have no noise. Compare
-    `residual_` and held-out answers for several `n_components`.
+    points on a line have a Procrustes error of about .1 in the plane, .3 where responses have no noise. Compare
+    `residual_` and held-out responses for several `n_components`.
 
     `transform` gives a row that was fitted its place in `embedding_`. A new row is compared, from each landmark, with
-    as many embedded items as an embedded item was (in the pilot and after it), and placed by maximum a posteriori.
-    Which items these are depends on `random_state` alone, so a row's place does not depend on the rows that come with
-    it.
+    about as many embedded items as an embedded item was, the same for all rows at first, then items that are about as
+    far from the landmark as the row seems to be. It is placed by maximum a posteriori, and its place does not depend
+    on the rows that come with it.
 
     References
     ----------
@@ -174,8 +187,9 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
         "landmarks": [StrOptions({"maxmin", "random"}), "array-like"],
         "n_comparisons": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "alpha": [Interval(Real, 1e-6, 1e6, closed="both")],
-        "design": [StrOptions({"circulant", "iid"})],
+        "design": [StrOptions({"auto", "circulant", "iid"})],
         "refine": [StrOptions({"mle", "ste"}), None],
+        "lapse": [Interval(Real, 0, 0.5, closed="left"), StrOptions({"auto"})],
         "warm_start_share": [Interval(Real, 0, 1, closed="neither"), None],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -192,8 +206,9 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
         landmarks: str | ArrayLike = "maxmin",
         n_comparisons: int | Literal["auto"] = "auto",
         alpha: float = 0.1,
-        design: Literal["circulant", "iid"] = "circulant",
+        design: Literal["auto", "circulant", "iid"] = "auto",
         refine: Literal["mle", "ste"] | None = "mle",
+        lapse: float | Literal["auto"] = 0.0,
         warm_start_share: float | None = None,
         tol: float = 0.02,
         max_iter: int = 30,
@@ -208,6 +223,7 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
         self.alpha = alpha
         self.design = design
         self.refine = refine
+        self.lapse = lapse
         self.warm_start_share = warm_start_share
         self.tol = tol
         self.max_iter = max_iter
@@ -247,13 +263,21 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
         landmarks = check_landmarks(self.landmarks, len(X))
         landmarks = None if landmarks is None else rows[landmarks]
         n_landmarks = resolve_n_landmarks(self.n_landmarks, landmarks, len(first), self.n_components)
-        budget = self._plan_budget(len(first), n_landmarks, landmarks)
-        n_stages = 1 + 2 * (budget.pilot > 0) + (self.refine is not None)
-        with threadpool_limits(limits=1, user_api="blas"), fit_task(self, X, n_stages=n_stages) as task:
-            scores = self._embed(landmarks, n_landmarks, budget, settings, random_state, task)
+        if landmarks is None and self.landmarks == "random":
+            landmarks = random_state.permutation(len(first))[:n_landmarks]
+        plan = None
+        if self.design == "auto" and self.refine == "mle":
+            has_landmarks = landmarks is not None
+            plan = plan_stages(len(first), n_landmarks, self.n_comparisons, self.n_components, has_landmarks)
+        with threadpool_limits(limits=1, user_api="blas"), fit_task(self, X, n_stages=6) as task:
+            if plan is None:
+                self._embed_by_ranking(landmarks, n_landmarks, settings, random_state, task, rows)
+            else:
+                self._embed_in_stages(landmarks, n_landmarks, plan, settings, random_state, task)
         self.embedding_ = self._points[rows]
         self.landmarks_ = first[self._landmarks]
-        self.landmark_scores_ = _take_rows(scores, rows)
+        differences = self.embedding_[self.landmarks_][:, None] - self.embedding_[self.landmarks_]
+        self.landmark_distances_ = (differences**2).sum(axis=2)
         return self
 
     def _index_rows(self, X, random_state):
@@ -276,23 +300,32 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
                 f"warm_start_share={self.warm_start_share} applies to refine='ste' only, but refine={self.refine!r}: "
                 "leave it out"
             )
-        return Settings(self.n_components, self.alpha, self.refine, self.tol, self.max_iter, self.n_jobs)
+        if self.lapse != 0 and self.refine != "mle":
+            raise ValueError(f"lapse={self.lapse} applies to refine='mle' only, but refine={self.refine!r}")
+        if self.lapse != 0 and self.design == "iid":
+            raise ValueError(f"lapse={self.lapse} applies to the designs 'auto' and 'circulant', not to 'iid'")
+        return Settings(self.n_components, self.alpha, self.refine, self.tol, self.max_iter, self.n_jobs, self.lapse)
 
-    def _plan_budget(self, n_items, n_landmarks, landmarks):
-        wants_pilot = landmarks is None and self.landmarks == "maxmin" and n_landmarks < n_items
-        share = (self.warm_start_share or _WARM_START_SHARE) if self.refine == "ste" else 1.0
-        return plan_budget(n_items, n_landmarks, self.n_comparisons, wants_pilot, share)
+    def _embed_in_stages(self, landmarks, n_landmarks, plan, settings, random_state, task):
+        refinement, landmarks, self.n_queries_ = embed_in_stages(
+            self.oracle_, self._items, landmarks, n_landmarks, plan, settings, random_state, task
+        )
+        self._finish(refinement, landmarks, diagnose(refinement, settings), settings, random_state)
 
-    def _embed(self, landmarks, n_landmarks, budget, settings, random_state, task):
-        """Rank, place, refine, diagnose; returns the scores of the items."""
+    def _embed_by_ranking(self, landmarks, n_landmarks, settings, random_state, task, rows):
+        """Rank, place, refine, diagnose."""
         oracle, items, n_items = self.oracle_, self._items, len(self._items)
+        wants_pilot = landmarks is None and n_landmarks < n_items
+        share = (self.warm_start_share or _WARM_START_SHARE) if self.refine == "ste" else 1.0
+        budget = plan_budget(n_items, n_landmarks, self.n_comparisons, wants_pilot, share)
         pilot = None
         if budget.pilot:
             design = draw_design(self.design, n_items, budget.pilot, random_state)
             landmarks, pilot = choose_landmarks(oracle, items, n_landmarks, design, settings, random_state, task)
         elif landmarks is None:
             landmarks = random_state.permutation(n_items)[:n_landmarks]
-        design = draw_design(self.design, n_items, budget.ranking, random_state, pilot)
+        exclude = () if pilot is None or self.design == "iid" else pilot.design.shifts
+        design = draw_design(self.design, n_items, budget.ranking, random_state, exclude)
         ranking = rank_from_landmarks(oracle, items, landmarks, design, settings, task)
         points, geometry = place_items(ranking.scores, landmarks, self.n_components)
         if self.refine == "mle":
@@ -303,17 +336,21 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
                 points, oracle, items, budget.n_triplets, ranking, settings, random_state, task
             )
         else:
-            refinement = keep(points, ranking, settings)
-        diagnosis = diagnose(ranking, geometry, refinement, settings)
-        self._landmarks, self._points = landmarks, principal_axes(refinement.points.astype(np.float64))
-        n_answers = design.mean_degree + (0 if pilot is None else pilot.design.mean_degree)
-        self._panel = _draw_panel(n_items, landmarks, round(n_answers), random_state)
-        self.shifts_, self.landmark_distances_ = geometry.shifts, geometry.distances
+            refinement = keep(points, ranking)
         self.n_queries_ = ranking.n_queries + budget.n_triplets + (0 if pilot is None else pilot.n_queries)
-        self.n_iter_ = refinement.n_iter
+        self.landmark_scores_, self.shifts_ = _take_rows(ranking.scores, rows), geometry.shifts
+        diagnosis = diagnose(refinement, settings, ranking, geometry)
+        self._finish(refinement, landmarks, diagnosis, settings, random_state)
+
+    def _finish(self, refinement, landmarks, diagnosis, settings, random_state):
+        self._landmarks, self._points = landmarks, principal_axes(refinement.fit.points)
+        n_items = len(self._items)
+        size = round(2 * self.n_queries_ / n_items / len(landmarks))
+        first = max(1, round(_FIRST_PANEL_SHARE * size))
+        self._panel, self._n_near = draw_panels(n_items, landmarks, first, random_state), max(1, size - first)
+        self.n_iter_, self.lapse_ = refinement.fit.n_iter, float(refinement.fit.lapse[0])
         self.residual_, self.expected_error_ = diagnosis.residual, diagnosis.expected_error
         warn_of_doubts(diagnosis, settings)
-        return ranking.scores
 
     def fit_transform(self, X: ArrayLike, y: Any = None) -> Floats:
         """Ask the oracle about the rows of X, embed them and return their coordinates.
@@ -351,9 +388,18 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
         new = number < 0
         if new.any():
             with threadpool_limits(limits=1, user_api="blas"):
-                wins = count_panel_wins(self.oracle_, self._items, self._landmarks, self._panel, X[new])
-                embedding[new] = place_rows(wins, self._points, self._landmarks, self._panel)
+                embedding[new] = self._place(X[new])
         return embedding
+
+    def _place(self, rows):
+        """Places of new rows: by a panel for all, then by items that are about as far from each landmark."""
+        points, landmarks = self._points, self._landmarks
+        wins = count_panel_wins(self.oracle_, self._items, landmarks, self._panel[None], rows)
+        places = place_rows(wins, points, landmarks, self._panel)
+        near = near_panels(places, points, landmarks, self._n_near)
+        near_wins = count_panel_wins(self.oracle_, self._items, landmarks, near, rows)
+        everything = np.concatenate([np.broadcast_to(self._panel, (len(rows), *self._panel.shape)), near], axis=2)
+        return improve_places(places, wins + near_wins, points, landmarks, everything)
 
     def _dtype(self):
         # an oracle gets the rows as they are, identifiers included; points must be numbers
@@ -367,11 +413,3 @@ def _take_rows(scores, rows):
     for column in scores.T:
         column[:] = column[rows]
     return scores
-
-
-def _draw_panel(n_items, landmarks, size, random_state):
-    """For each landmark, distinct other items that new rows are compared with."""
-    rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
-    size = max(1, min(size, n_items - 1))
-    panel = np.array([rng.choice(n_items - 1, size, replace=False) for _ in landmarks])
-    return panel + (panel >= landmarks[:, None])

@@ -12,9 +12,38 @@ from skrank.manifold._oracle import check_responses
 from skrank.manifold._queries import queries_at_a_time
 
 _LARGEST_STEP_SHARE = 0.5
+_SPAN = 10
 
 
-def count_panel_wins(oracle, items, landmarks, panel, rows):
+def draw_panels(n_items, landmarks, size, random_state):
+    """For each landmark, distinct other items that new rows are compared with first: (n_landmarks, size)."""
+    rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
+    size = max(1, min(size, n_items - 1))
+    panel = np.array([rng.choice(n_items - 1, size, replace=False) for _ in landmarks])
+    return panel + (panel >= landmarks[:, None])
+
+
+def near_panels(places, points, landmarks, size):
+    """For each row and landmark, items whose distance from it is near the row's own: (n_rows, n_landmarks, size).
+
+    Their responses inform most. They are spread over a tenth of the items in the order of the distances, and depend on
+    the row's place alone.
+    """
+    n_items = len(points)
+    span = min(max(size, n_items // _SPAN), n_items - 1)
+    offsets = np.unique(np.linspace(0, span - 1, min(size, span)).astype(int)) - span // 2
+    panels = np.empty((len(places), len(landmarks), len(offsets)), np.intp)
+    for number, landmark in enumerate(landmarks):
+        known = _squared_distances(points, points[landmark])
+        order = np.argsort(known, kind="stable")
+        order = order[order != landmark]
+        position = np.searchsorted(known[order], _squared_distances(places, points[landmark]))
+        position = np.clip(position, span // 2, len(order) - 1 - (span - 1 - span // 2))
+        panels[:, number] = order[position[:, None] + offsets]
+    return panels
+
+
+def count_panel_wins(oracle, items, landmarks, panels, rows):
     """How often each new row was answered to be farther from each landmark than the items of its panel.
 
     Parameters
@@ -25,8 +54,8 @@ def count_panel_wins(oracle, items, landmarks, panel, rows):
         The embedded items.
     landmarks : ndarray of shape (n_landmarks,)
         Indices of the landmarks.
-    panel : ndarray of shape (n_landmarks, panel_size)
-        Indices of the items that each landmark's new rows are compared with.
+    panels : ndarray of shape (n_rows or 1, n_landmarks, panel_size)
+        Indices of the items that each row is compared with.
     rows : ndarray of shape (n_rows, n_features)
         New rows.
 
@@ -34,15 +63,16 @@ def count_panel_wins(oracle, items, landmarks, panel, rows):
     -------
     wins : ndarray of shape (n_rows, n_landmarks)
     """
-    n_landmarks, panel_size = panel.shape
-    wins = np.empty((len(rows), n_landmarks), np.int64)
+    panels = np.broadcast_to(panels, (len(rows), *panels.shape[1:]))
+    panel_size = panels.shape[2]
+    wins = np.empty((len(rows), len(landmarks)), np.int64)
     block_size = max(1, queries_at_a_time(items) // panel_size)
     # one call a landmark and block of rows, so that an oracle has long arrays to work on
     for number, landmark in enumerate(landmarks):
         for start in range(0, len(rows), block_size):
             block = rows[start : start + block_size]
             left = np.repeat(block, panel_size, axis=0)
-            right = np.tile(items[panel[number]], (len(block), 1))
+            right = items[panels[start : start + block_size, number].ravel()]
             anchors = np.repeat(items[[landmark]], len(left), axis=0)
             nearer = check_responses(oracle(anchors, left, right), len(left)).reshape(len(block), panel_size)
             wins[start : start + block_size, number] = panel_size - nearer.sum(axis=1)
@@ -84,7 +114,7 @@ def map_distances(theta, wins, mean, variance, n_iter=60):
 
 
 def place_rows(wins, points, landmarks, panel, max_iter=30, tol=1e-9):
-    """Coordinates of new items: one-dimensional estimates, triangulation, then scoring on all answers.
+    """Coordinates of new items: one-dimensional estimates, triangulation, then scoring on all responses.
 
     Every row is treated on its own, whatever rows come with it.
 
@@ -94,8 +124,10 @@ def place_rows(wins, points, landmarks, panel, max_iter=30, tol=1e-9):
         From `count_panel_wins`.
     points : ndarray of shape (n_items, n_components)
         The embedding.
-    landmarks, panel : ndarray
-        As in `count_panel_wins`.
+    landmarks : ndarray of shape (n_landmarks,)
+        Indices of the landmarks.
+    panel : ndarray of shape (n_landmarks, panel_size)
+        Items that all rows were compared with.
     max_iter : int, default=30
         Largest number of scoring steps.
     tol : float, default=1e-9
@@ -107,11 +139,19 @@ def place_rows(wins, points, landmarks, panel, max_iter=30, tol=1e-9):
     """
     anchors = points[landmarks]
     theta = np.array([_squared_distances(points[p], anchor) for p, anchor in zip(panel, anchors, strict=True)])
-    prior = _Gaussian(points)
-    y = _triangulate(_score_by_wins(theta, wins), anchors, theta, prior)
-    size = max(1, (1 << 22) // theta.size)
+    start = _triangulate(_score_by_wins(theta, wins), anchors, theta, _Gaussian(points))
+    return improve_places(start, wins, points, landmarks, panel[None], max_iter, tol)
+
+
+def improve_places(places, wins, points, landmarks, panels, max_iter=30, tol=1e-9):
+    """Scoring from given places; `panels`, of shape (n_rows or 1, n_landmarks, panel_size), may differ by row."""
+    anchors, prior, y = points[landmarks], _Gaussian(points), np.array(places)
+    size = max(1, (1 << 22) // (panels.shape[1] * panels.shape[2]))
     for start in range(0, len(wins), size):
         block = slice(start, start + size)
+        own = panels if len(panels) == 1 else panels[block]
+        difference = points[own] - anchors[:, None]
+        theta = np.einsum("rijk,rijk->rij", difference, difference)
         y[block] = _refine(y[block], wins[block], anchors, theta, prior, max_iter, tol)
     return y
 
@@ -164,7 +204,8 @@ def _refine(y, wins, anchors, theta, prior, max_iter, tol):
         step = -np.linalg.solve(damped, gradient[:, :, None])[:, :, 0]
         length = np.sqrt(np.einsum("ra,ra->r", step, step))
         step *= np.minimum(1, _LARGEST_STEP_SHARE * prior.spread / np.maximum(length, 1e-300))[:, None]
-        trial = _loss_and_derivatives(y[active] + step, wins[active], anchors, theta, prior)
+        own = theta if len(theta) == 1 else theta[active]
+        trial = _loss_and_derivatives(y[active] + step, wins[active], anchors, own, prior)
         better = trial[0] <= loss
         y[active[better]] += step[better]
         damping[active] = np.where(better, np.maximum(damping[active] / 10, 1e-9), damping[active] * 10)

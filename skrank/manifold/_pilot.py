@@ -5,7 +5,7 @@ from dataclasses import replace
 from skrank._callbacks import UNWATCHED
 from skrank.manifold._landmark_geometry import farthest_points, place_items
 from skrank.manifold._ranking import rank_from_landmarks
-from skrank.manifold._refinement import refine_by_likelihood
+from skrank.manifold._refinement import refine_coarsely
 
 
 def choose_landmarks(oracle, items, n_landmarks, design, settings, random_state, task=UNWATCHED):
@@ -38,5 +38,5 @@ def choose_landmarks(oracle, items, n_landmarks, design, settings, random_state,
     landmarks = random_state.permutation(len(items))[:n_landmarks]
     ranking = rank_from_landmarks(oracle, items, landmarks, design, settings, task, "pilot: rank landmarks")
     points, _ = place_items(ranking.scores, landmarks, settings.n_components)
-    points = refine_by_likelihood(points, [ranking], settings, task, "pilot: maximize likelihood").points
+    points = refine_coarsely(points, [ranking], settings, task).points
     return farthest_points(points, n_landmarks, random_state), replace(ranking, scores=None)

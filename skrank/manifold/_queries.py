@@ -26,35 +26,15 @@ def ask_triplets(oracle, items, i, j, k):
     return nearer
 
 
-class LandmarkQueries:
-    """The queries about all other items from one landmark; positions are those of the others, in order.
+def ask_block(oracle, items, anchor, order):
+    """A function `ask(start, stop, shift)`: whether item order[t] is nearer to the anchor than order[t + shift]."""
+    if hasattr(oracle, "start"):
+        block = oracle.start(anchor, order)
+        return lambda start, stop, shift: check_responses(block(start, stop, shift), stop - start)
 
-    Parameters
-    ----------
-    oracle : callable
-        A bound oracle.
-    items : ndarray of shape (n_items, n_features)
-        The items.
-    landmark : int
-        Index of the landmark among the items.
-    """
-
-    def __init__(self, oracle, items, landmark):
-        self.oracle, self.items, self.landmark = oracle, items, landmark
-        self.order = np.delete(np.arange(len(items)), landmark)
-
-    def pairs(self, left, right):
-        """Whether the items at positions `left` are nearer to the landmark than those at positions `right`."""
-        anchors = np.full(len(left), self.landmark)
-        return ask_triplets(self.oracle, self.items, anchors, self.order[left], self.order[right])
-
-    def block(self):
-        """A function `ask(start, stop, shift)` for the circulant design."""
-        if not hasattr(self.oracle, "start"):
-            return self._ask_rows
-        ask = self.oracle.start(self.landmark, self.order)
-        return lambda start, stop, shift: check_responses(ask(start, stop, shift), stop - start)
-
-    def _ask_rows(self, start, stop, shift):
+    def ask_rows(start, stop, shift):
         left = np.arange(start, stop)
-        return self.pairs(left, (left + shift) % len(self.order))
+        right = (left + shift) % len(order)
+        return ask_triplets(oracle, items, np.full(len(left), anchor), order[left], order[right])
+
+    return ask_rows

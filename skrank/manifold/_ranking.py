@@ -1,22 +1,24 @@
 """First step: rank all items by their distance from each landmark."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from skrank._callbacks import UNWATCHED
 from skrank.manifold._designs import CirculantDesign, Design, IndependentDesign
+from skrank.manifold._landmark_loss import LandmarkLoss
 from skrank.manifold._mean_field_bradley_terry import fit_scores
-from skrank.manifold._queries import LandmarkQueries
+from skrank.manifold._responses import PairResponses
+from skrank.manifold._triplet_loss import TripletLoss
 
 
-def draw_design(design, n_items, n_shifts, random_state, pilot=None):
-    """The comparisons of every landmark: `n_shifts` shifts, none of them a pilot's, or as many independent pairs."""
-    if design == "circulant":
-        exclude = () if pilot is None else pilot.design.shifts
-        return CirculantDesign.draw(n_items - 1, n_shifts, random_state, exclude)
-    return IndependentDesign.draw(n_items - 1, n_shifts * (n_items - 1), random_state)
+def draw_design(design, n_items, n_shifts, random_state, exclude=()):
+    """The comparisons of every landmark: `n_shifts` shifts that are not excluded, or as many independent pairs."""
+    if design == "iid":
+        return IndependentDesign.draw(n_items - 1, n_shifts * (n_items - 1), random_state)
+    return CirculantDesign.draw(n_items - 1, n_shifts, random_state, exclude)
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,8 @@ class Ranking:
         Which comparisons were made.
     scores : ndarray of shape (n_items, n_landmarks), float32, or None
         Squared distances up to a shift of each column; 0 for a landmark itself.
-    nets : list of ndarray of shape (n_items - 1,)
-        Wins minus half the number of comparisons of the other items, doubled so as to be integers.
+    loss : LandmarkLoss or TripletLoss
+        That of all the responses, as a function of the coordinates.
     n_informative : ndarray of shape (n_items,)
         For how many landmarks an item neither won nor lost all of its comparisons.
     converged : bool
@@ -42,7 +44,7 @@ class Ranking:
     landmarks: np.ndarray
     design: Design
     scores: np.ndarray | None
-    nets: list
+    loss: Any
     n_informative: np.ndarray
     converged: bool
 
@@ -54,15 +56,19 @@ class Ranking:
 
 def _rank_landmark(oracle, items, landmark, number, design, settings):
     try:
-        wins, degree = design.wins_and_degree(LandmarkQueries(oracle, items, landmark), number)
+        responses = design.ask(oracle, items, landmark, number, settings.keeps_responses)
     except Exception as error:
         error.add_note(f"raised while the oracle was asked about landmark {items[landmark].tolist()}")
         raise
     scores, converged = fit_scores(
-        wins, degree, _LandmarkPass(design, number), settings.alpha, settings.ranking_tol, settings.max_iter
+        responses.wins,
+        responses.degree if isinstance(responses, PairResponses) else design.mean_degree,
+        _LandmarkPass(design, number),
+        settings.alpha,
+        settings.ranking_tol,
+        settings.max_iter,
     )
-    net = 2 * wins - degree
-    return scores, net.astype(np.min_scalar_type(-int(np.abs(net).max()) - 1)), degree, converged
+    return scores, responses, converged
 
 
 @dataclass(frozen=True)
@@ -101,20 +107,28 @@ def rank_from_landmarks(oracle, items, landmarks, design, settings, task=UNWATCH
         delayed(_rank_landmark)(oracle, items, landmark, number, design, settings)
         for number, landmark in enumerate(landmarks)
     )
-    scores, nets, all_converged = np.zeros((len(items), len(landmarks)), np.float32, order="F"), [], True
+    scores = np.zeros((len(items), len(landmarks)), np.float32, order="F")
+    all_responses, all_converged = [], True
     n_informative = np.full(len(items), len(landmarks), np.int16)
     tracked = task.track(stage, results, len(landmarks), "rank landmarks")
-    for number, (landmark, (column, net, degree, converged)) in enumerate(zip(landmarks, tracked, strict=True)):
+    for number, (landmark, (column, responses, converged)) in enumerate(zip(landmarks, tracked, strict=True)):
         scores[:landmark, number], scores[landmark + 1 :, number] = column[:landmark], column[landmark:]
-        one_sided = np.abs(net) == degree
+        one_sided = responses.is_one_sided
         n_informative[:landmark] -= one_sided[:landmark]
         n_informative[landmark + 1 :] -= one_sided[landmark:]
         n_informative[landmark] -= 1
-        nets.append(net)
+        all_responses.append(responses)
         all_converged &= converged
     if not scores.any():
         raise ValueError(
             "the responses do not distinguish any items: from each landmark every item was the nearer one as often as "
             "the farther one. Check that the oracle does not always say left, or always right."
         )
-    return Ranking(landmarks, design, scores, nets, n_informative, all_converged)
+    loss = _loss(all_responses, len(items), settings)
+    return Ranking(landmarks, design, scores, loss, n_informative, all_converged)
+
+
+def _loss(responses, n_items, settings):
+    if isinstance(responses[0], PairResponses):
+        return TripletLoss(np.concatenate([one.triplets for one in responses]), n_items)
+    return LandmarkLoss(responses, n_items, settings.n_jobs)

@@ -1,107 +1,79 @@
 """Third step: refine the coordinates, by the likelihood of all responses or by random triplets."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from sklearn.utils.parallel import Parallel, delayed
 
 from skrank._callbacks import UNWATCHED
-from skrank.manifold._joint_likelihood import goodness_of_fit, landmark_gradient, maximize_joint_likelihood
-from skrank.manifold._queries import ask_triplets
+from skrank.manifold._joint_fit import JointFit, JointLoss, maximize_likelihood
+from skrank.manifold._random_triplets import ask_random_triplets
 from skrank.manifold._triplet_fit import TripletData, TripletSettings, fit_triplets
+from skrank.manifold._triplet_loss import NO_LAPSE
+
+_PILOT_TOL = 0.3
+_PILOT_ITERATIONS = 20
 
 
 @dataclass(frozen=True)
 class Refinement:
-    """Coordinates, and how well they explain the responses.
+    """Coordinates with the loss that they are to be judged by.
 
     Attributes
     ----------
-    points : ndarray of shape (n_items, n_components)
-        Coordinates.
-    chi_squared, relative_variance : float
-        See `goodness_of_fit`.
-    n_landmarks : int
-        Number of landmarks whose responses were used, those of the pilot included.
-    n_iter : int
-        Iterations; 1 without a refinement, for the pass that `chi_squared` takes.
-    converged : bool
-        Whether the iterations converged.
+    fit : JointFit
+        Coordinates, lapse rate and the loss of all responses that they were fitted to.
+    judge : LandmarkLoss or TripletLoss
+        The part of the loss that tells how well the coordinates explain the responses.
+    n_scores : float
+        Number of scores of an item in it, of which the fit used up as many as there are components.
     """
 
-    points: np.ndarray
-    chi_squared: float
-    relative_variance: float
-    n_landmarks: int
-    n_iter: int = 1
-    converged: bool = True
+    fit: JointFit
+    judge: object
+    n_scores: float
 
 
-def keep(points, ranking, settings):
-    """The coordinates as they are, with the figures of a refinement."""
-    gradients = _Gradients([ranking], settings.n_jobs)
-    chi_squared, variance = goodness_of_fit(np.ascontiguousarray(points.T, np.float32), gradients.landmarks, gradients)
-    return Refinement(points, chi_squared, variance, len(gradients.landmarks))
+def keep(points, ranking):
+    """The coordinates as they are: the plain method."""
+    fit = JointFit(np.asarray(points, float), NO_LAPSE, JointLoss([ranking.loss]), 1, True)
+    return Refinement(fit, ranking.loss, len(ranking.landmarks))
 
 
-def refine_by_likelihood(points, rankings, settings, task=UNWATCHED, stage="maximize likelihood"):
+def refine_by_likelihood(points, rankings, settings, task=UNWATCHED):
     """Maximize the likelihood of all the responses in some rankings together."""
-    gradients = _Gradients(rankings, settings.n_jobs)
-    with task.stage(stage, settings.max_iter, "maximize likelihood") as iterations:
-        points, chi_squared, variance, n_iter, converged = maximize_joint_likelihood(
-            points.T, gradients.landmarks, gradients, settings.max_iter, task=iterations
+    with task.stage("maximize likelihood", settings.most_iterations) as iterations:
+        fit = maximize_likelihood(
+            [ranking.loss for ranking in rankings],
+            points,
+            settings,
+            task=iterations,
         )
-    return Refinement(points.T, chi_squared, variance, len(gradients.landmarks), n_iter, converged)
+    return Refinement(fit, rankings[-1].loss, len(rankings[-1].landmarks))
+
+
+def refine_coarsely(points, rankings, settings, task=UNWATCHED):
+    """As far as choosing queries needs it: without a prior, in few iterations. Returns the JointFit."""
+    losses = [ranking.loss for ranking in rankings]
+    with task.stage("pilot: maximize likelihood", _PILOT_ITERATIONS, "maximize likelihood") as iterations:
+        return maximize_likelihood(
+            losses, points, settings, has_prior=False, max_iter=_PILOT_ITERATIONS, tol=_PILOT_TOL, task=iterations
+        )
 
 
 def refine_by_random_triplets(points, oracle, items, n_triplets, ranking, settings, random_state, task=UNWATCHED):
     """Ask about uniform triplets and fit these by stochastic triplet embedding: LOE-STE of the paper."""
-    n_items, n_components = points.shape
-    i, j, k = random_triplets(n_items, n_triplets, random_state)
-    nearer = ask_triplets(oracle, items, i, j, k)
-    triplets = np.column_stack([i, np.where(nearer, j, k), np.where(nearer, k, j)])
-    max_iter = 10 * settings.max_iter  # its line searches are short steps
+    data = TripletData(ask_random_triplets(oracle, items, n_triplets, random_state), len(items))
+    max_iter = settings.most_iterations
     with task.stage("fit random triplets", max_iter) as iterations:
         fit = fit_triplets(
-            TripletData(triplets, n_items),
-            TripletSettings(n_components, max_iter=max_iter),
+            data,
+            TripletSettings(settings.n_components, max_iter=max_iter),
             init=points,
             random_state=random_state,
             callback=lambda n_iter, loss: iterations.step(),
         )
-    kept = keep(fit.points, ranking, settings)
-    return replace(kept, n_iter=fit.info["n_iter"], converged=fit.info["converged"])
-
-
-def random_triplets(n_items, n_triplets, random_state):
-    """Uniform triplets of three different items: arrays i, j, k."""
-    i = random_state.randint(n_items, size=n_triplets)
-    j = (i + random_state.randint(1, n_items, size=n_triplets)) % n_items
-    k = random_state.randint(n_items - 2, size=n_triplets)
-    k += k >= np.minimum(i, j)
-    k += k >= np.maximum(i, j)
-    return i, j, k
-
-
-def _scaled_gradient(points, landmark, number, net, design):
-    return landmark_gradient(points, landmark, number, net * np.float32(0.5), design)
-
-
-@dataclass(frozen=True)
-class _Gradients:
-    """Iterates over the gradients of all landmarks at some points: one task a landmark, in order."""
-
-    rankings: list
-    n_jobs: int | None
-
-    @property
-    def landmarks(self):
-        return np.concatenate([ranking.landmarks for ranking in self.rankings])
-
-    def __call__(self, points):
-        # Threads even where a cluster is set: a pass takes less time than its gradients on their way back.
-        return Parallel(n_jobs=self.n_jobs, backend="threading", return_as="generator")(
-            delayed(_scaled_gradient)(points, landmark, number, net, ranking.design)
-            for ranking in self.rankings
-            for number, (landmark, net) in enumerate(zip(ranking.landmarks, ranking.nets, strict=True))
-        )
+    own_loss = data.loss(0.0, np.inf)
+    loss = JointLoss([ranking.loss, own_loss])
+    converged = fit.info["converged"] or fit.info["stopped"]
+    joint = JointFit(fit.points, NO_LAPSE, loss, fit.info["n_iter"], converged)
+    return Refinement(joint, own_loss, n_triplets / len(items))

@@ -11,6 +11,12 @@ RELIABLE_DEGREE = 30  # responses an item and landmark below which the scores ar
 _PILOT_SHARE = 0.1
 _PILOT_MAX_ITER = 8
 _COARSE = 10
+_ITERATIONS_A_PASS = 10
+_UNIFORM_SHARE = 0.3
+_MOST_UNIFORM = 3 * 10**6  # random triplets, beyond which a ranking from landmarks is the faster pilot
+_SMALL_BUDGET = 100  # responses an item, below which all are to uniform queries
+_LARGE_SHARE = 0.05  # of all queries there are, above which all are uniform, lest any is repeated
+_SPAN = 10
 
 
 @dataclass(frozen=True)
@@ -23,6 +29,17 @@ class Settings:
     tol: float = 0.02
     max_iter: int = 30
     n_jobs: int | None = None
+    lapse: float | Literal["auto"] = 0.0
+
+    @property
+    def keeps_responses(self) -> bool:
+        """Whether the likelihood depends on each response, and not on the numbers of wins alone."""
+        return self.lapse != 0 and self.refine == "mle"
+
+    @property
+    def most_iterations(self) -> int:
+        """Of L-BFGS, whose line searches are short steps."""
+        return _ITERATIONS_A_PASS * self.max_iter
 
     @property
     def ranking_tol(self) -> float:
@@ -93,3 +110,74 @@ def plan_budget(n_items, n_landmarks, n_comparisons, pilot, landmark_share=1.0):
     ranking = min(ranking, most - n_pilot)
     rest = max(0, total - (n_pilot + ranking) * a_shift) if landmark_share < 1 else 0
     return Budget(n_pilot, ranking, rest)
+
+
+@dataclass(frozen=True)
+class StagePlan:
+    """How the queries of the automatic design are divided.
+
+    Attributes
+    ----------
+    n_uniform : int
+        Uniform triplets of the first stage; 0 where it ranks the items from landmarks.
+    ranking : Budget or None
+        The landmarks' queries of the first stage.
+    n_sorted : int
+        Largest number of queries about pairs at nearly equal distances from landmarks; 0 for uniform triplets alone.
+    """
+
+    n_uniform: int
+    ranking: Budget | None
+    n_sorted: int
+
+
+def n_queries_there_are(n_items):
+    """Number of different queries about so many items."""
+    return n_items * (n_items - 1) * (n_items - 2) // 2
+
+
+def plan_stages(n_items, n_landmarks, n_comparisons, n_components, has_landmarks):
+    """Divide the queries of the automatic design.
+
+    Parameters
+    ----------
+    n_items, n_landmarks : int
+        Numbers of items and of landmarks.
+    n_comparisons : int or "auto"
+        All queries together. "auto" is 50 n ln n, and in proportion to the dimension above 5.
+    n_components : int
+        Dimension of the embedding.
+    has_landmarks : bool
+        Whether the landmarks are given, so that they are to be asked about.
+
+    Returns
+    -------
+    StagePlan or None
+        None where few queries are to be about given landmarks, for which one stage is all there is room for.
+    """
+    total = n_comparisons
+    if isinstance(n_comparisons, str):
+        total = round(10 * max(5, n_components) * n_items * np.log(n_items))
+    if total < n_components * n_items:
+        raise ValueError(
+            f"n_comparisons={n_comparisons} is less than the {n_components * n_items} coordinates of {n_items} items; "
+            f"about {_SMALL_BUDGET * n_items} are reliable"
+        )
+    total = min(total, n_queries_there_are(n_items))
+    crowded = total < _SMALL_BUDGET * n_items or total > _LARGE_SHARE * n_queries_there_are(n_items)
+    if crowded:
+        return None if has_landmarks else StagePlan(total, None, 0)
+    first = int(_UNIFORM_SHARE * total)
+    if first <= _MOST_UNIFORM:
+        return StagePlan(first, None, total - first)
+    ranking = plan_budget(n_items, n_landmarks, first, not has_landmarks)
+    n_ranking = (ranking.pilot + ranking.ranking) * n_landmarks * (n_items - 1)
+    return StagePlan(0, ranking, total - n_ranking)
+
+
+def draw_near_shifts(n_positions, n_queries, random_state):
+    """Shifts up to a tenth of the positions, or as far as it takes, for so many queries of one landmark."""
+    n_shifts = n_queries / max(n_positions - n_positions / (2 * _SPAN), 1)
+    span = min(max(int(np.ceil(2 * n_shifts)), n_positions // _SPAN, 1), n_positions - 1)
+    shifts = 1 + random_state.permutation(span)
+    return np.sort(shifts[np.cumsum(n_positions - shifts) <= n_queries])

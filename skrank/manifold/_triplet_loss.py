@@ -143,6 +143,50 @@ class TripletLoss:
             total += self._sum_by_rater(information, part)
         return total
 
+    def chi_squared(self, X, lapse=NO_LAPSE):
+        """Sum of gradient^2 over that of information in the squared distances: about 1 where the model holds.
+
+        Of the distance of each anchor from each item that it was compared with.
+        """
+        X = np.asarray(X, self.dtype)
+        self.evaluate(X, lapse)
+        slopes = self._near_data.astype(float)
+        self._fill_information(X, lapse)
+        pairs = np.concatenate([self._anchor, self._anchor]).astype(np.int64) * self.n_items
+        _, pairs = np.unique(pairs + np.concatenate([self._near, self._far]), return_inverse=True)
+        squares = np.bincount(pairs, np.concatenate([slopes, -slopes])) ** 2
+        return float(squares.sum() / max(2 * self._near_data.sum(dtype=float), np.finfo(float).tiny))
+
+    def changes(self, X, moved, lapse=NO_LAPSE):
+        """Change of the loss for each item if it alone moved from its row of X to that of `moved`: (n_items,)."""
+        X, moved = np.asarray(X, self.dtype), np.asarray(moved, self.dtype)
+        total = np.zeros(self.n_items)
+        for part in _chunks(len(self)):
+            items = [column[part] for column in (self._anchor, self._near, self._far)]
+            rows = [X[one] for one in items]
+            kept = self._losses_of(rows, part, lapse)
+            for place, one in enumerate(items):
+                changed = [moved[one] if number == place else row for number, row in enumerate(rows)]
+                total += np.bincount(one, self._losses_of(changed, part, lapse) - kept, self.n_items)
+        return total
+
+    def _losses_of(self, rows, part, lapse):
+        """Loss of each triplet, whose items have the coordinates `rows`."""
+        anchors, near, far = rows
+        margin = self._kernel(_squared_norms(anchors - far))[0] - self._kernel(_squared_norms(anchors - near))[0]
+        if not np.any(lapse):
+            losses = np.logaddexp(self.dtype.type(0), -margin)
+        else:
+            rate = np.asarray(lapse, self.dtype)
+            rate = rate[0] if self._rater is None else rate[self._rater[part]]
+            losses = -np.log(rate + (1 - 2 * rate) * 0.5 * (1 + np.tanh(0.5 * margin)))
+        return losses if self._weights is None else losses * self._weights[part]
+
+    def n_beyond(self):
+        """Number of items that are the far one in each triplet in which another is the anchor."""
+        there = np.bincount(self._near, minlength=self.n_items) + np.bincount(self._far, minlength=self.n_items)
+        return int(np.count_nonzero((np.bincount(self._near, minlength=self.n_items) == 0) & (there > 0)))
+
     def signed_counts(self, X):
         """(C + C') X, where C adds 1/2 at (i, j) and subtracts it at (i, k) for each triplet.
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skrank.manifold import _designs
-from skrank.manifold._designs import CirculantDesign, count_wins, draw_shifts, largest_n_shifts, sum_tanh
+from skrank.manifold._designs import CirculantDesign, draw_shifts, largest_n_shifts, sum_tanh
 
 
 def incidence(n_positions, shifts):
@@ -51,16 +51,4 @@ def test_passes_equal_the_incidence_matrix(monkeypatch, chunk):
     B = incidence(n_positions, shifts)
     scores = rng.standard_normal(n_positions)
     np.testing.assert_allclose(sum_tanh(scores, shifts), B.T @ np.tanh(B @ scores), atol=1e-12)
-
-    asked = []
-
-    def ask(start, stop, shift):
-        asked.append(stop - start)
-        t = np.arange(start, stop)
-        return scores[t] < scores[(t + shift) % n_positions]
-
-    wins = count_wins(ask, n_positions, shifts)
-    farther = B @ scores > 0
-    np.testing.assert_array_equal(wins, (B[farther] > 0).sum(axis=0) + (B[~farther] < 0).sum(axis=0))
-    assert max(asked) <= chunk
-    assert sum(asked) == len(B) == CirculantDesign(n_positions, shifts).n_comparisons
+    assert CirculantDesign(n_positions, shifts).n_comparisons == len(B)

@@ -7,14 +7,6 @@ from skrank.manifold import _designs
 from skrank.manifold._designs import IndependentDesign
 
 
-class Truth:
-    def __init__(self, scores):
-        self.scores = scores
-
-    def pairs(self, left, right):
-        return self.scores[left] < self.scores[right]
-
-
 def test_passes_equal_sums_over_the_pairs(monkeypatch):
     monkeypatch.setattr(_designs, "_PAIRS_AT_A_TIME", 16)
     rng = np.random.default_rng(0)
@@ -23,7 +15,9 @@ def test_passes_equal_sums_over_the_pairs(monkeypatch):
     assert len(left) == 70 == design.n_comparisons
     assert np.all(left != right)
     scores = rng.standard_normal(11)
-    wins, degree = design.wins_and_degree(Truth(scores), 4)
+    items = np.insert(scores, 5, -10)[:, None]  # the landmark, whose nearest item has the lowest score
+    responses = design.ask(lambda anchors, left, right: (left < right)[:, 0], items, 5, 4, True)
+    wins, degree = responses.wins, responses.degree
     expected = np.zeros((3, 11))
     for i, j in zip(left, right, strict=True):
         expected[0, i if scores[i] > scores[j] else j] += 1

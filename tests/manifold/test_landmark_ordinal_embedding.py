@@ -116,7 +116,7 @@ def test_maxmin_landmarks_beat_random_ones():
 def test_attributes_fit_together():
     X = cloud(200)
     oracle = CountingOracle(EuclideanOracle(noise="logistic"))
-    model = embedding_of(X, oracle=oracle, n_landmarks=9, n_comparisons=100_000)
+    model = embedding_of(X, oracle=oracle, n_landmarks=9, n_comparisons=100_000, design="circulant")
     assert model.embedding_.shape == (200, 2)
     assert model.landmarks_.shape == model.shifts_.shape == (9,)
     assert model.landmark_scores_.shape == (200, 9)
@@ -124,11 +124,13 @@ def test_attributes_fit_together():
     assert model.n_queries_ > 90_000
     np.testing.assert_array_equal(model.landmark_scores_[model.landmarks_, np.arange(9)], 0)
     np.testing.assert_allclose(model.landmark_scores_.mean(axis=0), 0, atol=1e-4)
-    # scores and shifts make the squared distances, the scale being that of the logistic model
+    # the distances are those of the embedding, the scale being that of the logistic model
     scale = model.oracle_.oracle.scale_
     D = scale * ((X[model.landmarks_][:, None] - X[model.landmarks_]) ** 2).sum(axis=2)
-    assert np.corrcoef(model.landmark_distances_[D > 0], D[D > 0])[0, 1] > 0.95
-    assert model.landmark_distances_.sum() == pytest.approx(D.sum(), rel=0.25)
+    np.testing.assert_allclose(model.landmark_distances_, D, atol=0.15 * D.max())
+    # and those that scores and shifts make, to the error of a single score
+    rough = (model.landmark_scores_[model.landmarks_] + model.shifts_)[D > 0]
+    assert np.corrcoef(rough, D[D > 0])[0, 1] > 0.95
     # centred, principal axes, signs
     np.testing.assert_allclose(model.embedding_.mean(axis=0), 0, atol=1e-9)
     gram = model.embedding_.T @ model.embedding_
@@ -186,7 +188,9 @@ def test_the_order_of_the_rows_does_not_matter():
     np.testing.assert_allclose(permuted.embedding_, model.embedding_[order], atol=1e-6)
 
 
-@pytest.mark.parametrize("design", ["circulant", "iid"])
+# pairs that are drawn twice get one response twice, so that these err more than the model says
+@pytest.mark.filterwarnings("ignore:the embedding does not explain")
+@pytest.mark.parametrize("design", ["auto", "circulant", "iid"])
 def test_jobs_and_backends_give_equal_results(design):
     X = cloud(100)
     alone = embedding_of(X, design=design)
@@ -221,20 +225,25 @@ def test_fitted_rows_have_their_own_place_and_new_rows_do_not_depend_on_their_ba
     np.testing.assert_allclose(alone, places, atol=1e-7)
 
 
-@pytest.mark.parametrize("noise", ["logistic", None])
-def test_new_items_are_placed_as_well_as_embedded_ones(noise):
-    # at equal numbers of answers an item. Over 40 clouds the ratio of the errors had a median of 1.0 and quartiles of
-    # .94 and 1.09, so the median of 5 exceeds 1.25 less than once in ten thousand times
+def test_new_items_are_placed_as_well_as_embedded_ones():
+    # at equal numbers of answers an item. Over 5 clouds the ratio of the errors was between 0.8 and 1.1
     ratios = []
     for seed in range(5):
         X, new = cloud(seed=seed), cloud(400, seed=10_000 + seed)
-        model = embedding_of(X, seed, oracle=EuclideanOracle(noise=noise, random_state=seed))
+        model = embedding_of(X, seed, oracle=EuclideanOracle(noise="logistic", random_state=seed))
         A, B = X - X.mean(axis=0), model.embedding_
         u, s, vt = np.linalg.svd(B.T @ A)
         aligned = s.sum() / (B**2).sum() * u @ vt
         embedded = ((A - B @ aligned) ** 2).sum()
         ratios.append(((new - X.mean(axis=0) - model.transform(new) @ aligned) ** 2).sum() / embedded)
     assert np.median(ratios) < 1.25
+
+
+def test_new_items_are_placed_exactly_where_responses_have_no_noise():
+    X, new = cloud(300), cloud(100, seed=9)
+    model = embedding_of(X, oracle=EuclideanOracle())
+    both = np.concatenate([X, new])
+    assert procrustes_error(both, model.transform(both)) < 0.002
 
 
 # Data of every kind
@@ -327,11 +336,21 @@ class Recorder:
 @pytest.mark.callbacks
 def test_callbacks_see_every_landmark_and_iteration():
     recorder = Recorder()
-    model = LandmarkOrdinalEmbedding(n_landmarks=7, random_state=0).set_callbacks(recorder).fit(cloud(100))
+    model = LandmarkOrdinalEmbedding(n_landmarks=7, design="circulant", random_state=0)
+    model.set_callbacks(recorder).fit(cloud(100))
     assert sorted(recorder.begun) == sorted(recorder.ended)
     assert recorder.begun.count("pilot: rank landmarks") == recorder.begun.count("fit") == 1
     assert recorder.begun.count("rank landmarks") == 1 + 7 + 7
     assert recorder.begun.count("maximize likelihood") >= 1 + model.n_iter_
+
+
+def test_callbacks_see_both_stages():
+    recorder = Recorder()
+    model = LandmarkOrdinalEmbedding(random_state=0).set_callbacks(recorder).fit(cloud(200))
+    assert sorted(recorder.begun) == sorted(recorder.ended)
+    assert recorder.begun.count("fit random triplets") > 2
+    assert recorder.begun.count("compare near pairs") == 1 + 20
+    assert recorder.begun.count("maximize likelihood") == 1 + model.n_iter_
 
 
 @pytest.mark.callbacks
@@ -380,7 +399,7 @@ def test_duplicate_rows_are_one_item():
 def test_degenerate_clouds_stay_finite(X, noise):
     model = embedding_of(X, oracle=EuclideanOracle(noise=noise))
     assert model.embedding_.shape == (len(X), 2)
-    for result in (model.embedding_, model.transform(X[:5] * 1.1), model.landmark_distances_, model.shifts_):
+    for result in (model.embedding_, model.transform(X[:5] * 1.1), model.landmark_distances_):
         assert np.isfinite(result).all()
     assert np.isfinite([model.residual_, model.expected_error_]).all()
 
@@ -389,24 +408,24 @@ def test_degenerate_clouds_stay_finite(X, noise):
 @pytest.mark.parametrize(
     ("X", "parameters", "category", "message"),
     [
-        (cloud(200), {"n_comparisons": 20 * 199 * 8}, InsufficientDataWarning, "raise n_comparisons"),
-        (cloud(20), {}, InsufficientDataWarning, "responses about each item"),
+        (cloud(200), {"n_comparisons": 1500}, InsufficientDataWarning, "raise n_comparisons"),
+        (cloud(20), {"design": "circulant"}, InsufficientDataWarning, "responses about each item"),
         (cloud(300, 12), {"n_landmarks": 20}, InsufficientDataWarning, "expected Procrustes error"),
         (cloud(300, 5), {"n_components": 2, "oracle": None}, ConvergenceWarning, "larger n_components"),
         (cloud(300, 1), {"n_components": 3}, InsufficientDataWarning, "smaller n_components"),
         (
             np.concatenate([np.c_[np.linspace(-1, 1, 6), np.zeros(6)], cloud(200)]),
-            {"landmarks": np.arange(6), "n_comparisons": 100_000},
+            {"landmarks": np.arange(6), "n_comparisons": 100_000, "design": "circulant"},
             InsufficientDataWarning,
             "choose other landmarks",
         ),
         (
-            np.random.default_rng(0).standard_t(2, (500, 2)),
+            np.concatenate([cloud(300), [[1000, 0]]]),
             {"oracle": EuclideanOracle(noise="logistic")},
             InsufficientDataWarning,
             "remove the outliers",
         ),
-        (cloud(200), {"max_iter": 1}, ConvergenceWarning, "raise max_iter"),
+        (cloud(200), {"max_iter": 1, "tol": 1e-6}, ConvergenceWarning, "raise max_iter"),
     ],
     ids=["few answers", "few items", "high dimension", "misfit", "flat", "collinear", "heavy tails", "no convergence"],
 )
@@ -442,10 +461,16 @@ def test_large_errors_on_heavy_tails_are_always_warned_of(tails):
         (cloud(50), {"landmarks": [0, 1, 2, 3, -1]}, ValueError, "-1, which is not a row of X"),
         (cloud(50), {"landmarks": [0, 1, 2, 3, 3]}, ValueError, "same item"),
         (cloud(50), {"landmarks": [0.5, 1, 2, 3, 4]}, TypeError, "row numbers"),
-        (cloud(50), {"n_comparisons": 900}, ValueError, "does not allow one query.* 980 are the least"),
-        (cloud(50), {"oracle": lambda *rows: np.ones(3, bool)}, ValueError, "asked 49 queries"),
+        (cloud(50), {"n_comparisons": 90}, ValueError, "less than the 100 coordinates of 50 items"),
+        (
+            cloud(50),
+            {"n_comparisons": 900, "design": "circulant"},
+            ValueError,
+            "does not allow one query.* 980 are the least",
+        ),
+        (cloud(50), {"oracle": lambda *rows: np.ones(3, bool)}, ValueError, "asked 9780 queries"),
         (cloud(50), {"oracle": lambda *rows: np.ones(len(rows[0]))}, TypeError, "must return booleans"),
-        (cloud(50), {"oracle": lambda *rows: None}, ValueError, "asked 49 queries"),
+        (cloud(50), {"oracle": lambda *rows: None}, ValueError, "asked 9780 queries"),
         (cloud(50), {"alpha": 0}, ValueError, "'alpha' parameter"),
         (cloud(50), {"warm_start_share": 1.0}, ValueError, "'warm_start_share' parameter"),
         (cloud(50), {"design": "random"}, ValueError, "'design' parameter"),
@@ -463,7 +488,7 @@ def test_an_error_of_the_oracle_comes_through(n_jobs):
         raise ConnectionError("nobody answers")
 
     with pytest.raises(ConnectionError, match="nobody answers") as info:
-        embedding_of(cloud(50), oracle=oracle, n_jobs=n_jobs)
+        embedding_of(cloud(50), oracle=oracle, n_jobs=n_jobs, design="circulant")
     assert any("landmark" in note for note in info.value.__notes__)
 
 
@@ -472,5 +497,6 @@ def test_a_block_of_the_wrong_length_is_refused():
         def start(self, anchor, order):
             return lambda start, stop, shift: np.ones(stop - start - 1, bool)
 
-    with pytest.raises(ValueError, match="asked 49 queries"):
-        embedding_of(cloud(50), oracle=Oracle())
+    for design in ("auto", "circulant"):
+        with pytest.raises(ValueError, match="returned one of shape"):
+            embedding_of(cloud(150), oracle=Oracle(), design=design)

@@ -254,8 +254,8 @@ def test_warnings_name_the_line_that_called():
         lambda: BradleyTerry().fit([[0, 1], [2, 3]]),
         lambda: BradleyTerry(max_iter=1, tol=1e-12).fit(PAIRS),
         lambda: StochasticTripletEmbedding(random_state=0).fit([[0, 1, 2]]),
-        lambda: LandmarkOrdinalEmbedding(random_state=0).fit(POINTS[:6]),
-        lambda: LandmarkOrdinalEmbedding(random_state=0).fit_transform(POINTS[:6]),
+        lambda: LandmarkOrdinalEmbedding(n_comparisons=12, random_state=0).fit(POINTS[:6]),
+        lambda: LandmarkOrdinalEmbedding(n_comparisons=12, random_state=0).fit_transform(POINTS[:6]),
         lambda: PartialRankingKernel(MallowsKernel()).set_params(kernel="mallows").fit([[0, 1]]),
         lambda: MallowsFeatures(4).fit_transform([[0, 1]]),
     ]

@@ -1,0 +1,151 @@
+"""The automatic design: a first embedding by uniform queries, then queries whose responses inform most.
+
+Pairs of items at nearly equal distances from a far landmark inform most about coordinates. Which these are the first
+stage tells: for each landmark the items are sorted by their estimated distance, and positions a few shifts apart are
+compared, along contiguous slices. Uniform triplets are the better first stage, because they settle the shape of any
+cloud; for millions of items a ranking from landmarks is the faster one.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
+from skrank._callbacks import UNWATCHED
+from skrank.manifold._joint_fit import maximize_likelihood
+from skrank.manifold._landmark_geometry import farthest_points, place_items
+from skrank.manifold._landmark_loss import LandmarkLoss
+from skrank.manifold._pilot import choose_landmarks
+from skrank.manifold._random_triplets import ask_random_triplets
+from skrank.manifold._ranking import draw_design, rank_from_landmarks
+from skrank.manifold._refinement import Refinement, refine_coarsely
+from skrank.manifold._responses import ask_landmark
+from skrank.manifold._settings import draw_near_shifts
+from skrank.manifold._triplet_fit import TripletData, TripletSettings, fit_triplets, spectral_start
+
+_FIRST_TOL = 0.05
+
+
+@dataclass(frozen=True)
+class FirstStage:
+    """A first embedding.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n_items, n_components)
+        Coordinates.
+    lapse : ndarray of shape (1,)
+        Lapse rate.
+    losses : list
+        Those of the responses so far.
+    n_queries : int
+        Number of queries asked.
+    """
+
+    points: np.ndarray
+    lapse: np.ndarray
+    losses: list
+    n_queries: int
+
+
+def embed_uniform_triplets(oracle, items, n_triplets, settings, random_state, tol, task=UNWATCHED):
+    """Ask uniform queries and embed their responses; returns the fit and the loss."""
+    data = TripletData(ask_random_triplets(oracle, items, n_triplets, random_state), len(items))
+    loss, lapse = data.loss(0.0, np.inf), None
+    with task.stage("fit random triplets", settings.most_iterations) as iterations:
+        if isinstance(settings.lapse, str):
+            with_lapse = TripletSettings(settings.n_components, alpha="auto", lapse="auto", tol=0.2)
+            found = fit_triplets(data, with_lapse, random_state=random_state)
+            start, lapse = found.points, found.lapse
+        else:
+            start = spectral_start(loss, settings.n_components, random_state)
+        fit = maximize_likelihood([loss], start, settings, lapse=lapse, tol=tol, task=iterations)
+    return fit, loss
+
+
+def embed_from_landmarks(oracle, items, landmarks, n_landmarks, budget, settings, random_state, task=UNWATCHED):
+    """A first stage by landmark ordinal embedding; returns it and the landmarks."""
+    n_items, settings = len(items), settings.of_pilot()
+    pilot = None
+    if budget.pilot and landmarks is None:
+        design = draw_design("circulant", n_items, budget.pilot, random_state)
+        landmarks, pilot = choose_landmarks(oracle, items, n_landmarks, design, settings, random_state, task)
+    elif landmarks is None:
+        landmarks = random_state.permutation(n_items)[:n_landmarks]
+    exclude = () if pilot is None else pilot.design.shifts
+    design = draw_design("circulant", n_items, budget.ranking, random_state, exclude)
+    ranking = rank_from_landmarks(oracle, items, landmarks, design, settings, task)
+    points, _ = place_items(ranking.scores, landmarks, settings.n_components)
+    rankings = [ranking] if pilot is None else [pilot, ranking]
+    fit = refine_coarsely(points, rankings, settings, task)
+    losses = [one.loss for one in rankings]
+    return FirstStage(fit.points, fit.lapse, losses, sum(one.n_queries for one in rankings)), landmarks
+
+
+def ask_sorted(oracle, items, points, landmarks, n_queries, settings, random_state, task=UNWATCHED):
+    """Compare items at nearly equal distances from each landmark: one task a landmark."""
+    per_landmark = n_queries // len(landmarks)
+    shifts = [draw_near_shifts(len(items) - 1, per_landmark, random_state) for _ in landmarks]
+    parallel = Parallel(n_jobs=settings.n_jobs, prefer="threads", return_as="generator")
+    results = parallel(
+        delayed(_ask_sorted_from)(oracle, items, points, landmark, own, settings.keeps_responses)
+        for landmark, own in zip(landmarks, shifts, strict=True)
+    )
+    return LandmarkLoss(list(task.track("compare near pairs", results, len(landmarks))), len(items), settings.n_jobs)
+
+
+def _ask_sorted_from(oracle, items, points, landmark, shifts, keeps_responses):
+    difference = (points - points[landmark]).astype(np.float32)
+    order = np.argsort(np.einsum("na,na->n", difference, difference), kind="stable")
+    order = order[order != landmark]
+    try:
+        return ask_landmark(oracle, items, landmark, order, shifts, keeps_responses=keeps_responses)
+    except Exception as error:
+        error.add_note(f"raised while the oracle was asked about landmark {items[landmark].tolist()}")
+        raise
+
+
+def embed_in_stages(oracle, items, landmarks, n_landmarks, plan, settings, random_state, task=UNWATCHED):
+    """Ask and embed in two stages.
+
+    Parameters
+    ----------
+    oracle : callable
+        A bound oracle.
+    items : ndarray of shape (n_items, n_features)
+        The items.
+    landmarks : ndarray of shape (n_landmarks,), "random" or None
+        Indices of the landmarks; None chooses far ones in the first embedding.
+    n_landmarks : int
+        Number of landmarks.
+    plan : StagePlan
+        How the queries are divided.
+    settings : Settings
+        Of the fit.
+    random_state : RandomState instance
+        Draws the queries.
+    task : Task
+        Is told of the progress.
+
+    Returns
+    -------
+    refinement : Refinement
+    landmarks : ndarray of shape (n_landmarks,)
+    n_queries : int
+    """
+    if plan.n_uniform:
+        tol = _FIRST_TOL if plan.n_sorted else settings.tol
+        fit, loss = embed_uniform_triplets(oracle, items, plan.n_uniform, settings, random_state, tol, task)
+        first = FirstStage(fit.points, fit.lapse, [loss], len(loss))
+    else:
+        first, landmarks = embed_from_landmarks(
+            oracle, items, landmarks, n_landmarks, plan.ranking, settings, random_state, task
+        )
+    if landmarks is None:
+        landmarks = farthest_points(first.points, n_landmarks, random_state)
+    if not plan.n_sorted:
+        return Refinement(fit, loss, len(loss) / len(items)), landmarks, len(loss)
+    near = ask_sorted(oracle, items, first.points, landmarks, plan.n_sorted, settings, random_state, task)
+    with task.stage("maximize likelihood", settings.most_iterations) as iterations:
+        fit = maximize_likelihood([*first.losses, near], first.points, settings, lapse=first.lapse, task=iterations)
+    return Refinement(fit, near, len(landmarks)), landmarks, first.n_queries + len(near)
