@@ -89,7 +89,7 @@ class _Problem:
         step = np.sqrt(np.mean(gradient[: self.start.size] ** 2))
         if self.unknown is not None:
             step = max(step, 0.1 * np.abs(gradient[self.start.size :]).max())
-        return step / self.length
+        return step / self.length if self.length else 0.0
 
 
 def minimize_loss(loss, start, max_iter, tol, callback=None, *, lapse=NO_LAPSE, estimates_lapse=False):

@@ -9,22 +9,16 @@ from skrank.manifold._designs import CirculantDesign, IndependentDesign
 from skrank.manifold._mean_field_bradley_terry import fit_scores, mean_field_curvature, mean_field_scores
 
 
-class Answers:
-    """Logistic answers about scores, for both designs; keeps the pairs that were asked."""
+class Panel:
+    """Logistic responses about scores, whatever the anchor; keeps the pairs that were asked."""
 
     def __init__(self, scores, rng):
         self.scores, self.rng, self.asked = scores, rng, []
 
-    def pairs(self, left, right):
+    def __call__(self, anchors, left, right):
+        left, right = left[:, 0], right[:, 0]
         self.asked.append((left, right))
         return self.rng.random(len(left)) < expit(self.scores[right] - self.scores[left])
-
-    def block(self):
-        def ask(start, stop, shift):
-            left = np.arange(start, stop)
-            return self.pairs(left, (left + shift) % len(self.scores))
-
-        return ask
 
 
 def exact_scores(wins, left, right, alpha):
@@ -55,11 +49,13 @@ def test_scores_are_the_penalised_maximum_likelihood_estimate(spread, n_shifts, 
         if kind == "circulant"
         else IndependentDesign.draw(n, n * n_shifts, state)
     )
-    answers = Answers(scores, rng)
-    wins, degree = design.wins_and_degree(answers, 0)
+    panel = Panel(scores, rng)
+    responses = design.ask(panel, np.arange(n + 1)[:, None], n, 0, False)  # the last item is the landmark
+    wins = responses.wins
+    degree = responses.degree if kind == "iid" else 2 * n_shifts
     estimate, converged = fit_scores(wins, degree, lambda half: design.sum_tanh(half, 0), tol=1e-3, max_iter=200)
     assert converged
-    left, right = (np.concatenate(side) for side in zip(*answers.asked, strict=True))
+    left, right = (np.concatenate(side) for side in zip(*panel.asked, strict=True))
     exact = exact_scores(wins, left, right, 0.1)
     standard_error = 1 / np.sqrt(mean_field_curvature(exact, 2 * n_shifts) + 0.1)
     # tol bounds the step in standard errors; single precision and the averaged metric leave some
