@@ -6,7 +6,8 @@ The APA ballots are always tried. Of 30 % of the voters one ranked item is hidde
 predicts the order of the hidden item and each other item that the voter ranked. Printed are the mean log probability of
 the true order (0 is perfect, -0.693 a coin) and how often it is the more probable one, for
 
-- the mixture, number of components and model of missing items by "auto";
+- the mixture, number of components and model of missing items by "auto", up to 6 components, and the same with the
+  criterion "mdl";
 - one Mallows model, the same way;
 - the mixture of the rankings that leave nothing out, and nothing else, where there are such rankings;
 - the pairwise majority (share of the voters who rank both, one vote added to each side);
@@ -81,11 +82,11 @@ def borda(share, wins):
     return np.where(ahead, right, 1 - right)
 
 
-def fitted(train, k):
+def fitted(train, k, criterion):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         start = time.process_time()
-        mixture = MallowsMixture(k, random_state=0).fit(train)
+        mixture = MallowsMixture(k, criterion=criterion, max_components=6, random_state=0).fit(train)
         return mixture, time.process_time() - start
 
 
@@ -102,11 +103,12 @@ def compare(name, X, n_voters):
         log, right = scores(np.broadcast_to(table, (len(voters), *table.shape)), X, voters, items)
         print(f"  {label:32} {log:.3f} {right:.3f}")
     complete = train[~np.isnan(train).any(axis=1)]
-    fits = [("one Mallows model", train, 1), ("mixture", train, "auto")]
+    fits = [("one Mallows model", train, 1, "stability"), ("mixture", train, "auto", "stability")]
+    fits.append(("mixture, mdl", train, "auto", "mdl"))
     if len(complete) > 100:
-        fits.insert(1, (f"mixture of {len(complete)} complete rows", complete, "auto"))
-    for label, rows, k in fits:
-        mixture, seconds = fitted(rows, k)
+        fits.insert(1, (f"mixture of {len(complete)} complete rows", complete, "auto", "stability"))
+    for label, rows, k, criterion in fits:
+        mixture, seconds = fitted(rows, k, criterion)
         probabilities = np.empty((len(voters), X.shape[1], X.shape[1]))
         for start in range(0, len(voters), 200):
             part = slice(start, start + 200)

@@ -492,7 +492,8 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
         1 and 0 for pairs that the row orders. For others the average over the components by the voter's posterior
         probabilities: in the marginal model (`missing_`) the probability that the voter's full ranking, consistent with
-        the row, has the one item first, by 128 weighted draws; in the subset model that of a comparison of the two.
+        the row, has the one item first, by 128 weighted draws; in the subset model that in a ranking of the row's items
+        and these two, consistent with the row, exactly (for two new items and an empty row: of a comparison).
 
         Parameters
         ----------

@@ -10,6 +10,31 @@ from skrank.stats._mallows_completions import insertion_draws
 N_DRAWS = 128
 
 
+def _gap_costs(rank, center):
+    """Where missing items could go in each row.
+
+    Returns
+    -------
+    costs : ndarray of shape (n_rows, n_items, n_gaps)
+        How many more ranked items an item disagrees with in each gap of the row than in the first one; 1 larger at each
+        gap past the end of the row.
+    place : ndarray of shape (n_rows, n_items)
+        Place of each ranked item in the row, ties broken as the center has them.
+    n_ranked : ndarray of shape (n_rows,)
+    """
+    n_items = rank.shape[1]
+    missing = rank == MISSING
+    n_ranked = n_items - missing.sum(axis=1)
+    # The places in the center of the ranked items, in the order of the row; n_items where there are no more.
+    items = np.argsort(np.where(missing, n_items, rank) * n_items + center, axis=1)
+    chain = np.take_along_axis(np.where(missing, n_items, center), items, axis=1)[:, : n_ranked.max(initial=0)]
+    # The cost of a gap changes by +1 past an item that the center has later, by -1 past one that it has earlier.
+    steps = np.where(chain[:, None] > center[:, :, None], 1, -1)
+    place = np.empty_like(items)
+    np.put_along_axis(place, items, np.arange(n_items)[None].repeat(len(items), 0), axis=1)
+    return np.cumsum(np.pad(steps, ((0, 0), (0, 0), (1, 0))), axis=2), place, n_ranked
+
+
 def nearest_consistent_rankings(ranks, centers):
     """The full ranking nearest to a center among those consistent with each row, as positions.
 
@@ -32,19 +57,10 @@ def nearest_consistent_rankings(ranks, centers):
     positions = np.empty(ranks.shape, np.intp)
     for rows in row_blocks(len(ranks), 24 * n_items**2):
         rank, center = ranks[rows].astype(np.int64), centers[rows].astype(np.int64)
-        missing = rank == MISSING
-        # The places in the center of the ranked items, in the order of the row; n_items where there are no more.
-        items = np.argsort(np.where(missing, n_items, rank) * n_items + center, axis=1)
-        chain = np.take_along_axis(np.where(missing, n_items, center), items, axis=1)
-        # The cost of a gap changes by +1 past an item that the center has later, by -1 past one that it has earlier.
-        steps = np.where(chain[:, None] > center[:, :, None], 1, -1)
-        steps[np.broadcast_to((chain == n_items)[:, None], steps.shape)] = 1
-        costs = np.cumsum(np.pad(steps, ((0, 0), (0, 0), (1, 0))), axis=2)
+        costs, place, _ = _gap_costs(rank, center)
         gap = costs.argmin(axis=2)
-        place = np.empty_like(items)
-        np.put_along_axis(place, items, np.arange(n_items)[None].repeat(len(items), 0), axis=1)
         # A missing item in gap g comes just before the ranked item number g, in the order of the center.
-        key = np.where(missing, 2 * gap, 2 * place + 1) * n_items + center
+        key = np.where(rank == MISSING, 2 * gap, 2 * place + 1) * n_items + center
         positions[rows] = np.argsort(np.argsort(key, axis=1), axis=1)
     return positions
 
@@ -52,19 +68,43 @@ def nearest_consistent_rankings(ranks, centers):
 def subset_pair_probabilities(ranks, responsibilities, centers, dispersions):
     """Probability that each voter prefers item i to j in the subset model, (n_rows, n_items, n_items).
 
-    1 and 0 for pairs that the row orders; otherwise that of a comparison of the two, ``1 / (1 + phi)`` for the order of
-    a component's center.
+    As if the voter had been asked to rank i and j too: a Mallows ranking of the ranked items and these two, given the
+    order of the ranked ones (1 and 0 for pairs of them). With gap costs c, items i and j go to the gaps s and t with
+    probability proportional to ``phi^(c_i(s) + c_j(t))``, times phi if that is not their order in the center; in one
+    gap they may have either order. For a row that ranks nothing it is 1 / (1 + phi), that of a comparison. Ties are
+    broken as the center has them, but the order of tied items is not known.
     """
-    right = responsibilities / (1 + dispersions)
-    ahead = (centers[:, :, None] < centers[:, None, :]).astype(float)
-    n_components, n_items = centers.shape
-    # sum_m r_m (phi_m + (1 - phi_m) ahead_m) / (1 + phi_m)
-    slopes = (right * (1 - dispersions)) @ ahead.reshape(n_components, -1)
-    probabilities = (slopes + (right * dispersions).sum(axis=1)[:, None]).reshape(-1, n_items, n_items)
-    present = ranks != MISSING
-    known = present[:, :, None] & present[:, None, :] & (ranks[:, :, None] != ranks[:, None, :])
-    probabilities[known] = (ranks[:, :, None] < ranks[:, None, :])[known]
+    n_rows, n_items = ranks.shape
+    probabilities = np.zeros((n_rows, n_items, n_items))
+    for rows in row_blocks(n_rows, 64 * n_items**2):
+        for share, center, dispersion in zip(responsibilities[rows].T, centers, dispersions, strict=True):
+            probabilities[rows] += share[:, None, None] * _subset_probabilities(ranks[rows], center, dispersion)
     return _with_diagonal(probabilities)
+
+
+def _subset_probabilities(ranks, center, dispersion):
+    rank = ranks.astype(np.int64)
+    costs, place, n_ranked = _gap_costs(rank, np.broadcast_to(center.astype(np.int64), rank.shape))
+    gaps = np.arange(costs.shape[2])
+    is_gap = gaps <= n_ranked[:, None, None]
+    costs = np.where(is_gap, costs, costs.max())
+    weights = dispersion ** (costs - costs.min(axis=2, keepdims=True)) * is_gap
+    weights /= weights.sum(axis=2, keepdims=True)
+    up_to = np.cumsum(weights, axis=2)
+    same = weights @ weights.transpose(0, 2, 1)
+    before = weights @ (1 - up_to).transpose(0, 2, 1)
+    ahead = center[:, None] < center
+    agree, against = before + same, dispersion * (before + same)
+    chance = np.where(ahead, agree, against)
+    chance /= chance + chance.transpose(0, 2, 1)
+    # A missing item comes before the ranked one at place p if its gap is p or less.
+    known = rank != MISSING
+    of_place = np.take_along_axis(up_to, np.minimum(place, up_to.shape[2] - 1)[:, None], axis=2)
+    chance = np.where(~known[:, :, None] & known[:, None], of_place, chance)
+    chance = np.where(known[:, :, None] & ~known[:, None], 1 - of_place.transpose(0, 2, 1), chance)
+    tied = np.where(ahead, 1 / (1 + dispersion), dispersion / (1 + dispersion))
+    of_ranked = np.where(rank[:, :, None] == rank[:, None], tied, rank[:, :, None] < rank[:, None])
+    return np.where(known[:, :, None] & known[:, None], of_ranked, chance)
 
 
 def marginal_pair_probabilities(ranks, responsibilities, centers, dispersions, n_draws=N_DRAWS):

@@ -55,16 +55,38 @@ def test_marginal_pairs_are_conditional_probabilities(consistent_rankings):
         np.testing.assert_allclose(probabilities + probabilities.T, 1, atol=1e-9)
 
 
-def test_subset_pairs_are_comparisons():
-    ranks = np.array([[0, 1, -1, -1], [-1, -1, -1, -1]], np.int8)
+def test_subset_pairs_are_those_of_a_ranking_of_two_items_more():
+    rng = np.random.default_rng(3)
+    n_items = 6
+    values = np.array([rng.permutation(n_items) for _ in range(30)], float)
+    for row in values:
+        row[rng.choice(n_items, rng.integers(2, n_items + 1), replace=False)] = np.nan
+    centers, phi = np.array([rng.permutation(n_items) for _ in range(2)]), np.array([0.25, 0.6])
+    responsibilities = rng.dirichlet(np.ones(2), len(values))
+    found = subset_pair_probabilities(densify(values), responsibilities, centers, phi)
+    for row, shares, probabilities in zip(values, responsibilities, found, strict=True):
+        for i, j in itertools.combinations(range(n_items), 2):
+            items = sorted({*np.flatnonzero(~np.isnan(row)), i, j})
+            expected = 0.0
+            for share, center, p in zip(shares, centers, phi, strict=True):
+                total = ahead = 0.0
+                for order in itertools.permutations(items):
+                    pairs = list(itertools.combinations(order, 2))
+                    if any(row[a] > row[b] for a, b in pairs):
+                        continue
+                    weight = p ** sum(center[a] > center[b] for a, b in pairs)
+                    total, ahead = total + weight, ahead + weight * (order.index(i) < order.index(j))
+                expected += share * ahead / total
+            assert probabilities[i, j] == pytest.approx(expected)
+            assert probabilities[j, i] == pytest.approx(1 - expected)
+
+
+def test_subset_pairs_of_a_row_that_ranks_nothing_are_comparisons():
     centers, phi = np.array([[3, 2, 1, 0], [0, 1, 2, 3]]), np.array([0.25, 0.5])
-    responsibilities = np.array([[1.0, 0.0], [0.5, 0.5]])
-    found = subset_pair_probabilities(ranks, responsibilities, centers, phi)
-    assert found[0, 0, 1] == 1
-    assert found[0, 1, 0] == 0
-    assert found[0, 2, 0] == pytest.approx(1 / 1.25)
-    assert found[1, 2, 0] == pytest.approx(0.5 / 1.25 + 0.5 * 0.5 / 1.5)
-    np.testing.assert_allclose(found + found.transpose(0, 2, 1), 1)
+    found = subset_pair_probabilities(np.full((1, 4), -1, np.int8), np.full((1, 2), 0.5), centers, phi)
+    assert found[0, 2, 0] == pytest.approx(0.5 / 1.25 + 0.5 * 0.5 / 1.5)
+    tied = subset_pair_probabilities(np.array([[0, 0, -1, -1]], np.int8), np.array([[1.0, 0.0]]), centers, phi)
+    assert tied[0, 1, 0] == pytest.approx(1 / 1.25)
 
 
 def test_estimators_predict_what_was_left_out():
