@@ -72,7 +72,8 @@ def _run(argv):
             warnings.simplefilter("always")
             result = import_module(f"skrank._commands.{arguments.command}").run(arguments)
             if arguments.plot:
-                _output.save_plot(result, arguments.plot)
+                look = {"title": arguments.plot_title, "dpi": arguments.dpi, "size": arguments.size}
+                _output.save_plot(result, arguments.plot, **look)
         result.figures["notes"] += _output.notes(caught)
         text = _output.as_json(result.figures) if arguments.json else _output.as_text(result.figures, result.write)
     except (OSError, ValueError, MemoryError) as error:

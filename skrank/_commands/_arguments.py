@@ -30,6 +30,16 @@ def share(text):
     return _checked(text, float, lambda value: 0 < value < 1, "a share between 0 and 1")
 
 
+def size(text):
+    """Width and height in inches, 6x4 say."""
+    numbers = text.lower().split("x")
+    if len(numbers) != 2:
+        raise ArgumentTypeError(f"must be a width and a height in inches such as 6x4, got {text!r}")
+    return tuple(
+        _checked(number, float, lambda value: 0.5 <= value <= 100, "inches from 0.5 to 100") for number in numbers
+    )
+
+
 def _checked(text, kind, valid, expected):
     try:
         value = kind(text)

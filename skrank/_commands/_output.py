@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from skrank._commands import _arguments
 from skrank._commands._text import one_line, paragraph, with_flags
 
 
@@ -34,11 +35,21 @@ class Result:
     code: int = 0
 
 
-def add_arguments(parser):
-    """The arguments that say what to do with the result."""
+def add_arguments(parser, *, title=True):
+    """The arguments that say what to do with the result; `title`: whether the picture's can be given."""
     group = parser.add_argument_group("output")
     group.add_argument(
         "--plot", metavar="OUT.png", help="draw the result into this file; its ending names the format (png, pdf, svg)"
+    )
+    if title:
+        group.add_argument("--title", dest="plot_title", metavar="TEXT", help="title of the picture")
+    parser.set_defaults(plot_title=None)
+    group.add_argument("--dpi", type=_arguments.positive, default=150, metavar="N", help="dots per inch (default: 150)")
+    group.add_argument(
+        "--size",
+        type=_arguments.size,
+        metavar="WxH",
+        help="size of the picture in inches, 6x4 say (default: by content)",
     )
     group.add_argument(
         "--json", action="store_true", help="print one JSON object instead of text: unrounded figures, null for none"
@@ -107,17 +118,23 @@ def check_writable(path, option):
         raise ValueError(f"{option} {path}: this file cannot be written.")
 
 
-def save_plot(result, path):
+def save_plot(result, path, *, title=None, dpi=150, size=None):
     """Draw the result into a file; no window is opened."""
     import matplotlib
     import matplotlib.pyplot as plt
+
+    from skrank.inspection._base import plain
 
     with matplotlib.rc_context(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         matplotlib.use("agg")
         figure = result.draw()
         try:
-            figure.savefig(path, dpi=150)
+            if size is not None:
+                figure.set_size_inches(size)
+            if title is not None:
+                figure.suptitle(plain(title))
+            figure.savefig(path, dpi=dpi)
         except RuntimeError as error:  # pgf without a TeX, say
             raise ValueError(f"--plot {path}: {error}") from None
         finally:

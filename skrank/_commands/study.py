@@ -70,7 +70,7 @@ def add_arguments(parser):
 
 def _add_step(steps, name, text):
     step = steps.add_parser(name, help=text, description=text)
-    _output.add_arguments(step)
+    _output.add_arguments(step, title=False)
     return step
 
 

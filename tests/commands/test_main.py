@@ -215,3 +215,21 @@ def test_numbers_that_are_none_are_null():
 def test_the_installed_command_is_this_one():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["scripts"] == {"skrank": "skrank.__main__:main"}
+
+
+def test_a_picture_for_a_paper(tmp_path):
+    path = tmp_path / "x.svg"
+    options = ["--plot", str(path), "--title", "Five candidates, $5", "--size", "6x4"]
+    assert main(["report", *options]) == 0
+    text = path.read_text(encoding="utf-8")
+    assert 'width="432pt" height="288pt"' in text
+    png = tmp_path / "x.png"
+    assert main(["report", "--plot", str(png), "--size", "6x4", "--dpi", "50"]) == 0
+    assert matplotlib.image.imread(png).shape[:2] == (200, 300)
+
+
+@pytest.mark.parametrize("size", ["6", "6x", "0x4", "axb", "6x4x2"])
+def test_sizes_that_are_none(size, capsys):
+    with pytest.raises(SystemExit):
+        main(["report", "--size", size])
+    assert "inches" in capsys.readouterr().err

@@ -47,7 +47,7 @@ def find_items(table, options):
     if options.kind in (None, "orderings"):
         found = _orderings(table, free, numbers, options)
         if found:
-            return Reading(*found, numbers)
+            return Reading(found[0], found[1], numbers)
     columns = _numeric_items(table, free, numbers, options.kind)
     if len(columns) == 1 < len(free):
         name = quoted(table, columns)

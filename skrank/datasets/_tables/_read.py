@@ -31,7 +31,7 @@ class TableOptions(NamedTuple):
     ignore: tuple = ()
     unranked: str | None = None
     weight: str | None = None
-    count: str | None = None
+    count: str | None = None  # type: ignore[assignment]
     labels: tuple = ()
     missing_codes: tuple = ()
     header: bool | None = None
