@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from skrank._commands import _files, _input, _label, _report_text, cluster, mixture
-from skrank._commands._output import Result
+from skrank._commands import _files, _html, _input, _label, _report_text, cluster, mixture
+from skrank._commands._output import Result, check_writable
 from skrank._commands._text import number
 from skrank._rankings import (
     MISSING,
@@ -29,6 +29,7 @@ examples:
   {prog} votes.csv --count n                   a column says how many voters cast each row
   {prog} survey.csv --items 'Q5_*' --weight w  survey weights; only these columns are items
   {prog} survey.csv --output tables            the tables as CSV files in a directory
+  {prog} survey.csv --html report.html         a page to send to a colleague
   {prog} choices.csv --orderings --unranked missing
   {prog} ratings.csv --scores --label sex --ignore id name
   {prog} votes.soi --unranked last --plot votes.png --json > votes.json
@@ -51,11 +52,15 @@ def add_arguments(parser):
     """Add the command's arguments to its parser."""
     _input.add_file_argument(parser)
     parser.add_argument("--output", metavar="DIR", help="write the report's tables as CSV files into this directory")
+    parser.add_argument("--html", metavar="PAGE.html", help="write the report as one page that needs no network")
     _input.add_arguments(parser, label=True)
 
 
 def run(arguments):
     """The report on the file's rankings."""
+    if arguments.html:
+        _html.check_html()
+        check_writable(arguments.html, "--html")
     rankings = _input.read_rankings(arguments.file, arguments)
     if rankings.labels is not None:
         _label.check(rankings)
@@ -75,6 +80,9 @@ def run(arguments):
     if arguments.output:
         written = ", ".join(_files.write_report(arguments.output, figures))
         figures["notes"].append(f"The tables are in {arguments.output}: {written}.")
+    if arguments.html:
+        _html.write_html(arguments.html, figures)
+        figures["notes"].append(f"The page is {arguments.html}.")
     return Result(figures, _report_text.write, lambda: _draw(figures))
 
 

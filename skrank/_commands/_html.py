@@ -1,0 +1,166 @@
+"""The report as one HTML page that needs no network: text, sortable tables, pictures that name what one points at."""
+
+from importlib.resources import files
+
+import numpy as np
+
+from skrank import __version__
+from skrank._commands._report_text import UNRANKED
+from skrank._commands._text import number, percent
+
+MOST_ITEMS = 40
+MOST_NAMED = 25  # cells with numbers
+SIDE = 28
+LONGEST = 22
+# Anchors of viridis, and of a diverging scale from red over white to blue.
+PLACES = ("#440154", "#3b528b", "#21918c", "#5ec962", "#fde725")
+MAJORITIES = ("#b2182b", "#f4a582", "#f7f7f7", "#92c5de", "#2166ac")
+MISSING = "#dddddd"
+
+
+def check_html():
+    """Raise, before anything is computed, unless a page can be made."""
+    try:
+        import jinja2  # noqa: F401
+    except ImportError:
+        raise ValueError("--html needs jinja2: pip install jinja2") from None
+
+
+def write_html(path, figures):
+    """Write the page."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    items = figures["consensus"]["items"]
+    n_places = _places_taken(items)
+    environment.filters |= {
+        "number": number,
+        "percent": percent,
+        "parts": lambda shares: _parts(np.asarray(shares), n_places),
+    }
+    template = environment.from_string(files("skrank._commands").joinpath("templates/report.html").read_text("utf-8"))
+    found = figures["rankings"]
+    kinds = {
+        "full: no ties, nothing missing": found["full"],
+        "with ties": found["with_ties"],
+        "with missing items": found["with_gaps"],
+        "say nothing: order no two items": found["say_nothing"],
+    }
+    page = template.render(
+        **{
+            **figures,
+            "mixture": _mixture(figures["mixture"]),
+            "clusters": _clusters(figures["clusters"]),
+            "kinds": list(kinds.items()),
+            "unranked_words": UNRANKED.get(figures["unranked"], ""),
+            "legend": _legend(items, n_places),
+            "heat": _heat(figures["majorities"]),
+            "version": __version__,
+        }
+    )
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(page)
+
+
+# ---------------------------------------------------------------- places
+def _places_taken(items):
+    shares = np.array([one["place_shares"] for one in items])
+    return int(np.flatnonzero(shares.max(axis=0) > 1e-12).max(initial=0)) + 1
+
+
+def _parts(shares, n_places):
+    """The parts of an item's bar: a share of 100 each, what it is not ranked by at the end."""
+    shares = [*shares[:n_places], max(1 - shares.sum(), 0.0)]
+    starts = np.cumsum([0, *shares[:-1]])
+    colors = [*(_color(PLACES, place / max(n_places - 1, 1)) for place in range(n_places)), MISSING]
+    labels = [*(f"place {place + 1}" for place in range(n_places)), "not ranked"]
+    return [
+        {"start": round(100 * start, 3), "width": round(100 * share, 3), "color": color, "label": label, "share": share}
+        for start, share, color, label in zip(starts, shares, colors, labels, strict=True)
+        if share > 1e-9
+    ]
+
+
+def _legend(items, n_places):
+    shown = sorted({round(place) for place in np.linspace(0, n_places - 1, min(n_places, 8))})
+    legend = [(_color(PLACES, place / max(n_places - 1, 1)), f"place {place + 1}") for place in shown]
+    missing = any(sum(one["place_shares"]) < 1 - 1e-9 for one in items)
+    return [*legend, *([(MISSING, "not ranked")] if missing else [])]
+
+
+def _color(anchors, value):
+    """The color at a value from 0 to 1 between anchors."""
+    place = min(max(value, 0.0), 1.0) * (len(anchors) - 1)
+    first = min(int(place), len(anchors) - 2)
+    ends = [np.array([int(anchor[i : i + 2], 16) for i in (1, 3, 5)]) for anchor in anchors[first : first + 2]]
+    mixed = ends[0] + (place - first) * (ends[1] - ends[0])
+    return "#" + "".join(f"{round(part):02x}" for part in mixed)
+
+
+# ---------------------------------------------------------------- majorities
+def _heat(majorities):
+    if majorities is None:
+        return None
+    names = majorities["items"][:MOST_ITEMS]
+    fractions = np.asarray(majorities["fractions"])
+    short = [name if len(name) <= LONGEST else name[: LONGEST - 1] + "\N{HORIZONTAL ELLIPSIS}" for name in names]
+    left = 16 + 7 * max(len(f"{len(names)}. {name}") for name in short)
+    top, n_items = 20, len(names)
+    labels = [
+        {"x": left - 8, "y": top + SIDE * (row + 0.5) + 4, "anchor": "end", "text": f"{row + 1}. {name}"}
+        for row, name in enumerate(short)
+    ]
+    labels += [
+        {"x": left + SIDE * (column + 0.5), "y": top - 6, "anchor": "middle", "text": str(column + 1)}
+        for column in range(n_items)
+    ]
+    cells = []
+    for row, column in np.argwhere(~np.isnan(fractions[:n_items, :n_items]) & ~np.eye(n_items, dtype=bool)):
+        share = fractions[row, column]
+        cells.append(
+            {
+                "x": left + SIDE * int(column),
+                "y": top + SIDE * int(row),
+                "color": _color(MAJORITIES, share),
+                "title": f"{percent(share)} prefer {names[row]} to {names[column]}",
+                "text": f"{100 * share:.0f}" if n_items <= MOST_NAMED else "",
+                "ink": "#ffffff" if abs(share - 0.5) > 0.33 else "#000000",
+            }
+        )
+    size = SIDE * n_items
+    return {"width": left + size + 8, "height": top + size + 8, "side": SIDE, "labels": labels, "cells": cells}
+
+
+# ---------------------------------------------------------------- groups
+def _mixture(found):
+    if found is None:
+        return None
+    return {
+        "heads": ["share", "dispersion"],
+        "rows": [
+            {
+                "cells": [percent(one["weight"]), f"{one['dispersion']:.2f}"],
+                "consensus": " > ".join(map(str, one["consensus"])),
+            }
+            for one in found["components"]
+        ],
+        "words": "Each group scatters about a consensus of its own. Dispersion: 0 if all of a group agree, 1 if its "
+        "rankings are random.",
+    }
+
+
+def _clusters(found):
+    if found is None:
+        return None
+    return {
+        "heads": ["share", "stability"],
+        "rows": [
+            {
+                "cells": [percent(one["share"]), f"{one['stability']:.2f}"],
+                "consensus": " > ".join(map(str, one["consensus"])),
+            }
+            for one in found["clusters"]
+        ],
+        "words": "Stability: the share of a cluster that stays together when random halves of the rankings are "
+        "clustered.",
+    }
