@@ -61,9 +61,11 @@ class MallowsMixture(BaseMallowsMixture):
 
     References
     ----------
-    Allen Liu and Ankur Moitra, "Efficiently Learning Mixtures of Mallows Models", FOCS 2018: Theorem 1.1 (the plan),
-    Lemmas 4 and 7 (independence of neighbours), Fact 2 (heavy hitters), Lemma 8 and Corollary 4 (peeling), Corollary
-    5 (test).
+    Allen Liu and Ankur Moitra, "Efficiently Learning Mixtures of Mallows Models", FOCS 2018. The search is
+    inspired by Theorem 1.1, and has no guarantee of its own: the theorem needs n_items >= 10 k^2, and components that
+    are at least mu apart in total variation from each other and from the uniform distribution. It takes up Fact 2
+    (heavy hitters), Lemma 8 and Corollary 4 (peeling), Corollary 5 (test) and the independence of disjoint neighbors
+    (first part of the proof of Theorem 6.1).
 
     Examples
     --------

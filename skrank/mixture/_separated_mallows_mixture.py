@@ -34,8 +34,8 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
     ----------
     {parameters}
     separation : float, default=0.05
-        Two fitted dispersions that differ by less cause a warning: there the reason for this estimator is gone. It does
-        not change the fit.
+        Two fitted dispersions that differ by less, or one within it of 1, cause a warning: there the reason for this
+        estimator is gone. It does not change the fit.
     max_prefix : int, default=6
         Longest prefix and suffix, in items, whose rankings are looked at, in steps of two. A cell of a prefix of 2 m
         items can tell 2^m - 1 components apart and needs 40 rankings to try; longer prefixes are rarer.
@@ -55,7 +55,7 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
     Warns
     -----
     SeparationWarning
-        If two dispersions are closer than `separation`.
+        If two dispersions are closer than `separation`, or one is above ``1 - separation``.
     InsufficientDataWarning, ConvergenceWarning
         As :class:`MallowsMixture`.
 
@@ -72,9 +72,10 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
 
     References
     ----------
-    Allen Liu and Ankur Moitra, "Efficiently Learning Mixtures of Mallows Models", FOCS 2018: Theorems 1.4 and 7.1 (the
-    plan), Claim 5 and Fact 2 (heavy prefixes and rankings), Lemma 10 (pair tensors), Claim 6 (weights), Lemma 11
-    (test).
+    Allen Liu and Ankur Moitra, "Efficiently Learning Mixtures of Mallows Models", FOCS 2018. The start follows
+    the plan of Theorems 1.4 and 7.1, which need n_items >= 10 k, dispersions at least gamma apart (`separation`) and at
+    most 1 - gamma; Claim 5 and Fact 2 (heavy prefixes and rankings), Lemma 10 (pair tensors), Claim 6 (weights), Lemma
+    11 (test).
 
     Examples
     --------
@@ -161,4 +162,12 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
                     "MallowsMixture, which needs no separation; lower separation if the fit is the one you want."
                 )
                 found.append((SeparationWarning, message))
+        for component in np.flatnonzero(self.dispersions_ > 1 - self.separation):
+            message = (
+                f"The dispersion {self.dispersions_[component]:.3f} of component {component} is within "
+                f"separation={self.separation:g} of 1, where rankings are nearly uniform and do not show a center. "
+                "Compare with MallowsMixture, which needs no separation; lower separation if the fit is the one you "
+                "want."
+            )
+            found.append((SeparationWarning, message))
         return found

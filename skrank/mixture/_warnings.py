@@ -107,8 +107,8 @@ def _concentric_pairs(mixture, total_weight):
             yield (
                 f"Components {i} and {j} have the same center and close dispersions "
                 f"({mixture.dispersions[i]:.4f} and {mixture.dispersions[j]:.4f}): the data do not tell them from "
-                f"one component. That takes about {TELLING_APART / max(divergence, 1e-300):.2g} rankings, by any "
-                "method (Lemma 9 of Liu and Moitra). Use one component less."
+                f"one component. That takes on the order of {TELLING_APART / max(divergence, 1e-300):.1g} rankings, "
+                f"of which {TELLING_APART:g} nats of divergence are expected. Use one component less."
             )
 
 

@@ -162,6 +162,12 @@ def test_warns_of_close_dispersions():
         SeparatedMallowsMixture(2, separation=0, random_state=0).fit(X)
 
 
+def test_warns_of_dispersions_near_one():
+    X = draw(random_centers(10, 2, 17), (0.3, 0.75), np.array([0.6, 0.4]), 3000, 18)
+    with pytest.warns(SeparationWarning, match=r"component 1 is within separation=0.3 of 1.*MallowsMixture"):
+        SeparatedMallowsMixture(2, separation=0.3, random_state=0).fit(X)
+
+
 def test_candidates_come_from_complete_rankings():
     centers = random_centers(8, 2, 5)
     X = draw(centers, (0.2, 0.7), (0.6, 0.4), 900, 6).astype(float)

@@ -19,8 +19,8 @@ reach at realistic sample sizes, and likelihood does what they prove to be possi
 - `_zagier`: Zagier's determinant (Theorem 3.1, Lemma 3).
 
 What the general search takes from the paper is in ``skrank.mixture._search``: peeling one component at a time (Theorem
-1.1, Lemma 8, Corollary 4), independence of neighbors (Lemmas 4 and 7) in its split directions, the test of Corollary 5
-and Lemma 11 as `excess`.
+1.1, Lemma 8, Corollary 4), independence of disjoint neighbors (first part of the proof of Theorem 6.1) in its split
+directions, the test of Corollary 5 and Lemma 11 as `excess`.
 """
 
 from skrank.mixture._liu_moitra._candidate_centers import candidate_centers

@@ -1,4 +1,7 @@
-"""The search by the plan of Theorem 1.1: starts, polish and exchange on a subsample, a last polish on all rankings."""
+"""The search: starts, polish and exchange on a subsample, a last polish on all rankings.
+
+It is inspired by Theorem 1.1 of Liu and Moitra (FOCS 2018).
+"""
 
 from dataclasses import replace
 from typing import NamedTuple

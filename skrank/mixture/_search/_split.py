@@ -1,9 +1,10 @@
 """Splitting: the directions in which a component looks like several, and its two halves along them.
 
-Exchanging two neighbours of the center changes the distance by exactly one, so that under one Mallows model the order
-bits of disjoint neighbours are independent (Lemmas 4 and 7 of Liu and Moitra, "Efficiently Learning Mixtures of Mallows
-Models", FOCS 2018). The covariance of the bits, overlapping pairs zeroed, is then noise; of a mixture of several
-components it has a rank of at most their number less one, and its leading eigenvectors point along it.
+Exchanging two neighbors of the center changes the distance by exactly one, so that under one Mallows model the order
+bits of disjoint neighbors are independent (first part of the proof of Theorem 6.1 of Liu and Moitra, "Efficiently
+Learning Mixtures of Mallows Models", FOCS 2018). The covariance of the bits, overlapping pairs zeroed, is then noise;
+of a mixture of several components it has a rank of at most their number less one, and its leading eigenvectors point
+along it.
 """
 
 from typing import NamedTuple

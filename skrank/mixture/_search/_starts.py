@@ -52,7 +52,7 @@ class Start:
 
 
 class Peel(Start):
-    """Grow the mixture by one component at a time (Theorem 1.1)."""
+    """Grow the mixture by one component at a time (inspired by Theorem 1.1 of Liu and Moitra)."""
 
     is_random = True
 
