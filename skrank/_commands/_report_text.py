@@ -114,22 +114,32 @@ def clusters(figures):
     )
 
 
+def _beside(figures):
+    """How the groups go together with the clusters."""
+    clusters, found = figures["clusters"], figures["mixture"]
+    n_groups = len(found["components"])
+    hold = n_groups > 1 and found["n_halves"] is not None
+    if clusters is None or clusters["stable"] == hold:
+        return ""
+    if hold:
+        return (
+            " The clusters above do not hold, these groups do: a mixture allows for scatter, and each ranking belongs "
+            "to every group to some degree."
+        )
+    return " The clusters above hold: rankings differ in kind, though not as Mallows models around several consensuses."
+
+
 def groups(figures):
     """The mixture of Mallows models."""
     found = figures["mixture"]
     of = number(found["n_rankings"])
-    largest = len(found["components"]) == mixture.REPORT_COMPONENTS
-    most = ", the most that the report tries: the subcommand mixture tries more" if largest else ""
     some = "" if found["n_rankings"] == figures["n_rankings"] else f" Of the {of} rankings that order any two items."
     return "\n".join(
         [
             heading("Mixture of Mallows models"),
-            paragraph(
-                f"Groups of rankings, each scattered about a consensus of its own. {len(found['components'])} of them "
-                f"describe the rankings shortest{most}.{some}"
-            ),
+            paragraph(f"Groups of rankings, each scattered about a consensus of its own.{some}{_beside(figures)}"),
             "",
-            mixture.write_components(found["components"]),
+            mixture.write_components(found),
         ]
     )
 

@@ -11,17 +11,19 @@ from skrank._commands._arguments import positive, whole
 from skrank._commands._comparisons_input import read_comparisons
 from skrank._commands._files import write_groups
 from skrank._commands._output import Result, add_groups_argument, check_writable, notes
-from skrank._commands._text import hanging, heading, number, odds, one_line, paragraph, percent, preference, table
-from skrank.inspection._mallows_mixture import SURE, MallowsMixtureDisplay
+from skrank._commands._text import hanging, heading, number, one_line, paragraph, percent, preference, table
+from skrank.inspection._mallows_mixture import N_REDRAWS, SURE, MallowsMixtureDisplay
 from skrank.mixture import MallowsMixture
 from skrank.mixture._model import rankings_for_center
+from skrank.mixture._search import FOUND, STABLE
+from skrank.mixture._stability import VERY_STABLE, verdict
 from skrank.preprocessing import ranks_from_comparisons
 
 HELP = "Find groups: a mixture of Mallows models, with each group's share, consensus and spread, and how sure that is."
 EPILOG = """\
 examples:
   {prog}                                     groups among the voters of the APA
-  {prog} votes.soi --unranked last           as many groups as describe the rankings shortest
+  {prog} votes.soi --unranked last           as many groups as random halves find again
   {prog} votes.soi --unranked last -k 3 --plot groups.png
   {prog} votes.csv --count n --draws 99      is this number of groups enough?
   {prog} survey.csv --output groups.csv      which group each person belongs to
@@ -34,8 +36,10 @@ For groups without a model, see the subcommand cluster.
   unranked, n_items,
   components: by decreasing weight, each with weight (its share), dispersion (phi), n_rankings (that it has),
     n_rankings_needed (for its center to be known with a risk of 5 %), consensus (items, best first) and
-    order_certainty (for each two neighbours of the consensus, by how much the log-likelihood falls if they
-    change places: 0 is a toss-up, 3 is 20 to 1),
+    order_agreement (for each two neighbors of the consensus, the share of refits to redrawn voters that order
+    them so), weight_interval (of the share, 95 %, from the same refits), stability (0 to 1) and n_found (halves
+    in which it came back), both null where there are no halves,
+  n_halves,
   n_voters (who order anything), missing (subset or marginal: what missing items are taken for),
     missing_log_likelihoods (of both readings, NaN where not fitted),
   log_likelihood, description_length (nats), goodness_of_fit (with --draws: statistic, pvalue, n_draws), notes."""
@@ -43,8 +47,9 @@ For groups without a model, see the subcommand cluster.
 ALPHA = 0.05
 NUMBER = re.compile(r"\d+")
 COMPONENTS = re.compile(r"\b[Cc]omponents? \d+( and \d+)?")
-# The report's section is quick: for more, there is this command.
-REPORT_COMPONENTS, REPORT_SUBSAMPLE, REPORT_ITEMS, REPORT_RANKINGS = 5, 1000, 40, 50
+REPORT_ITEMS, REPORT_RANKINGS = 40, 50
+STARTS = ("peel", "kmeans")
+N_HALVES, LEAST_VOTERS = 8, 4
 
 
 def add_arguments(parser):
@@ -56,7 +61,7 @@ def add_arguments(parser):
         type=_n_components,
         default="auto",
         metavar="K",
-        help="number of groups, or auto (the default): as many as make the description of the rankings shortest",
+        help="number of groups, or auto (the default): the most that random halves of the voters all find again",
     )
     parser.add_argument(
         "--max-components", type=positive, default=10, metavar="K", help="the most that auto tries (default: 10)"
@@ -92,14 +97,13 @@ def run(arguments):
     estimator = MallowsMixture(
         arguments.components,
         max_components=arguments.max_components,
-        criterion="mdl",
-        init=("peel", "kmeans"),
+        init=STARTS,
         random_state=arguments.seed,
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         mixture = estimator.fit(rankings.ranks, **table)
-    display = _display(mixture, rankings.ranks, rankings.item_names, **table)
+    found, display = describe(mixture, rankings.ranks, rankings.item_names, **table)
     figures = {
         "title": rankings.title,
         "voter": arguments.voter if rankings.labels is not None else None,
@@ -109,7 +113,7 @@ def run(arguments):
         "n_distinct": len(np.unique(rankings.ranks[rankings.weights > 0], axis=0)),
         "n_items": len(rankings.item_names),
         "items": rankings.item_names,
-        **describe(mixture, display, rankings.ranks, **table),
+        **found,
         "goodness_of_fit": None,
         "notes": [_numbered_from_one(note) for note in notes(caught)],
     }
@@ -163,53 +167,78 @@ def _memberships(mixture, rankings):
 
 
 # ---------------------------------------------------------------- figures
-def _display(mixture, ranks, names, sample_weight, groups=None):
-    return MallowsMixtureDisplay._computed(mixture, ranks, sample_weight, names, groups)
-
-
-def describe(mixture, display, ranks, sample_weight, groups=None):
-    """The components of a fitted mixture as figures, from the display that draws them."""
+def describe(mixture, ranks, names, sample_weight, groups=None):
+    """The components of a fitted mixture as figures, and the display that draws them."""
     data, _ = mixture._table(ranks, sample_weight, groups)
     n_voters = data.total_weight
-    needed = rankings_for_center(len(display.item_names), display.dispersions) / data.coverage
+    names = np.asarray(names, dtype=object)
+    needed = rankings_for_center(len(names), mixture.dispersions_) / data.coverage
     has_gaps = bool(np.isnan(ranks[sample_weight > 0]).any())
+    redrawn = mixture.bootstrap(ranks, N_REDRAWS, sample_weight=sample_weight, groups=groups)
+    intervals = redrawn.weight_intervals()
+    halves = _halves(mixture, ranks, sample_weight, groups, n_voters)
+    display = MallowsMixtureDisplay(
+        mixture.centers_,
+        weights=mixture.weights_,
+        dispersions=mixture.dispersions_,
+        item_names=names,
+        order_agreement=redrawn.neighbor_agreement,
+    )
     components = [
         {
             "weight": weight,
             "dispersion": dispersion,
             "n_rankings": n_voters * weight,
             "n_rankings_needed": required,
-            "consensus": display.item_names[np.argsort(center, kind="stable")],
-            "order_certainty": loss,
+            "consensus": names[np.argsort(center, kind="stable")],
+            "order_agreement": agreement,
+            "weight_interval": intervals[number],
+            "stability": None if halves is None else halves[:, number].mean(),
+            "n_found": None if halves is None else int((halves[:, number] > FOUND).sum()),
         }
-        for weight, dispersion, required, center, loss in zip(
-            display.weights, display.dispersions, needed, display.centers, display.losses, strict=True
+        for number, (weight, dispersion, required, center, agreement) in enumerate(
+            zip(
+                mixture.weights_,
+                mixture.dispersions_,
+                needed,
+                mixture.centers_,
+                redrawn.neighbor_agreement,
+                strict=True,
+            )
         )
     ]
-    return {
+    figures = {
         "components": components,
+        "n_halves": None if halves is None else len(halves),
         "n_voters": n_voters,
         "missing": mixture.missing_ if has_gaps else None,
         "missing_log_likelihoods": mixture.missing_log_likelihoods_ if has_gaps else None,
         "log_likelihood": mixture.score(ranks, sample_weight=sample_weight, groups=groups) * n_voters,
         "description_length": mixture.description_length_,
     }
+    return figures, display
+
+
+def _halves(mixture, ranks, sample_weight, groups, n_voters):
+    """Soft Jaccard indices of the components by half: those of the fit, if it had halves; None of too few voters."""
+    if hasattr(mixture, "half_indices_"):
+        return mixture.half_indices_
+    if n_voters < LEAST_VOTERS:
+        return None
+    return mixture.stability(ranks, N_HALVES, sample_weight=sample_weight, groups=groups).indices
 
 
 def section(rankings, distinct):
-    """The report's figures: the mixture of the shortest description, of all that order something; None of few."""
+    """The report's figures: the mixture of the subcommand, of all that order something; None of few."""
     informative = [len(np.unique(row[~np.isnan(row)])) > 1 for row in distinct.ranks]
     ranks, weights = distinct.ranks[informative], distinct.weights[informative]
     if weights.sum() < REPORT_RANKINGS or not 2 <= ranks.shape[1] <= REPORT_ITEMS:
         return None
-    estimator = MallowsMixture(
-        "auto", criterion="mdl", max_components=REPORT_COMPONENTS, subsample=REPORT_SUBSAMPLE, random_state=0
-    )
+    estimator = MallowsMixture("auto", init=STARTS, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the command tells of them
         mixture = estimator.fit(ranks, sample_weight=weights)
-    display = _display(mixture, ranks, rankings.item_names, weights)
-    return {"n_rankings": weights.sum(), **describe(mixture, display, ranks, weights)}
+    return {"n_rankings": weights.sum(), **describe(mixture, ranks, rankings.item_names, weights)[0]}
 
 
 # ---------------------------------------------------------------- text
@@ -226,7 +255,7 @@ def write(figures):
         lines.append(paragraph(_write_missing(figures)))
     elif figures["unranked"]:
         lines.append(f"What a ranking leaves out is taken as {figures['unranked']}.")
-    lines += ["", write_components(figures["components"])]
+    lines += ["", write_components(figures)]
     if fit := figures["goodness_of_fit"]:
         verdict = "more groups are needed" if fit["pvalue"] <= ALPHA else "nothing says that more groups are needed"
         if 1 / (fit["n_draws"] + 1) > ALPHA:
@@ -256,38 +285,66 @@ def _write_missing(figures):
     return text
 
 
-def write_components(components):
-    """The table of components, and what its columns mean."""
+def write_components(figures):
+    """What holds, the table of components, and what its columns mean."""
+    components = figures["components"]
     rows = [
         [
             str(place),
-            percent(component["weight"]),
-            f"{component['dispersion']:.3f}",
-            f"{component['n_rankings']:.0f}",
-            f"{component['n_rankings_needed']:.0f}" if np.isfinite(component["n_rankings_needed"]) else "-",
-            odds(min(component["order_certainty"])),
+            percent(one["weight"]),
+            " to ".join(f"{100 * bound:.1f}" for bound in one["weight_interval"]),
+            f"{one['dispersion']:.3f}",
+            f"{one['n_rankings']:.0f}",
+            "-" if one["stability"] is None else f"{one['stability']:.2f}",
+            _came_back(one, figures["n_halves"]),
+            f"{100 * (1 - min(one['order_agreement'])):.0f} %",
         ]
-        for place, component in enumerate(components, 1)
+        for place, one in enumerate(components, 1)
     ]
     return "\n".join(
         [
-            table(["", "share", "dispersion", "rankings", "needed", "least sure order"], rows),
+            paragraph(what_holds(figures)),
+            "",
+            table(["", "share", "95 %", "dispersion", "rankings", "stability", "came back", "least sure order"], rows),
             "",
             *(
-                hanging(f"{place:>3}  ", preference(one["consensus"], np.asarray(one["order_certainty"]) >= SURE))
+                hanging(f"{place:>3}  ", preference(one["consensus"], np.asarray(one["order_agreement"]) >= SURE))
                 for place, one in enumerate(components, 1)
             ),
             "",
             paragraph(
                 one_line(
-                    f"""Dispersion: 0 if all of a group agree, 1 if its rankings are random. Needed: full rankings that
-                    determine such a consensus with a risk of 5 %; fewer than that, and it is a guess in part. Least
-                    sure order: the odds, by the data's likelihood, of the closest two neighbours against the same two
-                    exchanged. Neighbours with odds below {np.exp(SURE):.0f} : 1 are joined by ~, others by >."""
+                    f"""95 %: where the share is, by {N_REDRAWS} refits to voters drawn anew. Dispersion: 0 if all of a
+                    group agree, 1 if its rankings are random. Stability: how much of a group random halves of the
+                    voters, searched anew, find again: 1 is all of it, below {STABLE:g} do not rely on it. Came back:
+                    the halves that have a group which shares more with it than not. Least sure order: how many of the
+                    refits reverse the closest two neighbors. Neighbors that more than {percent(1 - SURE, 0)} reverse
+                    are joined by ~, others by >."""
                 )
             ),
         ]
     )
+
+
+def what_holds(figures):
+    """Which groups would be found again, in plain words."""
+    components, n_halves = figures["components"], figures["n_halves"]
+    if n_halves is None:
+        return "There are too few voters for halves: whether the groups would be found again is not known."
+    if len(components) == 1:
+        return "One group: nothing says that halves of the voters would give the same two groups or more."
+    weak = [one["stability"] < STABLE for one in components]
+    words = [
+        f" Group {place} came back in {one['n_found']} of {n_halves} halves: {verdict(one['stability'])}."
+        for place, one in enumerate(components, 1)
+        if one["stability"] < VERY_STABLE
+    ]
+    others = "of which other voters would not give all" if any(weak) else "which random halves of the voters find again"
+    return f"{len(components)} groups, {others}." + "".join(words)
+
+
+def _came_back(component, n_halves):
+    return "-" if n_halves is None else f"{component['n_found']} of {n_halves}"
 
 
 def _numbered_from_one(note):

@@ -5,19 +5,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skrank._rankings import check_rankings, check_weights
 from skrank._typing import Array, ArrayLike, Floats, Integers, Names
 from skrank.inspection._base import axes, checked_names, shorten, text_colour
-from skrank.mixture._missing import losses_of_exchanges
-from skrank.mixture._model import Mixture
-from skrank.mixture._voters import make_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# Loss of log-likelihood, in nats, from which the order of two neighbours in a center counts as sure: 20 to 1.
-SURE = 3.0
+SURE = 0.95  # of the redraws, from which the order of two neighbors in a center counts as sure
+N_REDRAWS = 25
 LONGEST_NAME = 24
 MOST_BOLD = 25  # items whose lines are not too many to follow
 BOX = 0.68  # width of a box with an item's name, columns are 1 apart
@@ -28,9 +24,8 @@ class MallowsMixtureDisplay:
 
     Create it with :meth:`from_estimator`. Above a column is the component's weight, as a number and as a bar, and its
     dispersion. Items are coloured by their place in the first center, so lines that cross and colours that are out of
-    order are what the groups disagree about. Where the rankings are given too, a bar at the left of neighbours says
-    that their order is not sure: exchanging them costs the log-likelihood less than 3 nats, so the data prefer this
-    order to the reverse one by less than 20 to 1.
+    order are what the groups disagree about. Where the rankings are given too, a bar at the left of neighbors says
+    that their order is not sure: more than 5 % of refits to redrawn voters reverse it.
 
     Parameters
     ----------
@@ -42,8 +37,9 @@ class MallowsMixtureDisplay:
         phi of each component.
     item_names : ndarray of shape (n_items,)
         Names of the items.
-    losses : ndarray of shape (n_components, n_items - 1), default=None
-        What exchanging the items at places t and t + 1 of each center costs in log-likelihood, in nats.
+    order_agreement : ndarray of shape (n_components, n_items - 1), default=None
+        For the items at places t and t + 1 of each center, the proportion of redraws of the voters that order them so,
+        as `neighbor_agreement` of :meth:`skrank.MallowsMixture.bootstrap`.
 
     Attributes
     ----------
@@ -77,13 +73,13 @@ class MallowsMixtureDisplay:
         weights: Floats,
         dispersions: Floats,
         item_names: Array,
-        losses: Floats | None = None,
+        order_agreement: Floats | None = None,
     ) -> None:
         self.centers = centers
         self.weights = weights
         self.dispersions = dispersions
         self.item_names = item_names
-        self.losses = losses
+        self.order_agreement = order_agreement
 
     def plot(self, ax: "Axes | None" = None, *, cmap: Any = "viridis", max_items: int = 60) -> Self:
         """Draw the columns.
@@ -118,7 +114,8 @@ class MallowsMixtureDisplay:
             for item in np.flatnonzero(center < n_shown):
                 self._draw_box(ax, one, center[item], names[item], colours[item])
         self._draw_heads(ax, columns)
-        self.unsure_ = [] if self.losses is None else list(_draw_unsure(ax, self.losses[:, : n_shown - 1]))
+        agreement = self.order_agreement
+        self.unsure_ = [] if agreement is None else list(_draw_unsure(ax, agreement[:, : n_shown - 1]))
         remarks = ["bar at the left: order not sure"] if self.unsure_ else []
         if n_shown < n_items:
             remarks.append(f"the first {n_shown} of {n_items} places")
@@ -207,20 +204,14 @@ class MallowsMixtureDisplay:
             weights=estimator.weights_,
             dispersions=estimator.dispersions_,
             item_names=checked_names(names, n_items, f"the mixture has {n_items} items"),
-            losses=None if X is None else exchange_losses(estimator, X, sample_weight, groups),
+            order_agreement=None
+            if X is None
+            else estimator.bootstrap(X, N_REDRAWS, sample_weight=sample_weight, groups=groups).neighbor_agreement,
         )
 
 
-def _draw_unsure(ax, losses):
-    """Bars beside neighbors whose order the data do not settle."""
-    for component, place in np.argwhere(losses < SURE):
+def _draw_unsure(ax, agreement):
+    """Bars beside neighbors whose order other voters might reverse."""
+    for component, place in np.argwhere(agreement < SURE):
         edge = component - BOX / 2 - 0.035
         yield ax.plot([edge, edge], [place - 0.3, place + 1.3], color="black", linewidth=2.5, zorder=4)[0]
-
-
-def exchange_losses(estimator, X, sample_weight=None, groups=None):
-    """What exchanging neighbors in each center costs in log-likelihood, (n_components, n_items - 1), in nats."""
-    ranks = check_rankings(X, estimator=estimator, reset=False)
-    data, _ = make_table(ranks, check_weights(sample_weight, ranks), groups)
-    mixture = Mixture(estimator.centers_, estimator.dispersions_, estimator.weights_)
-    return losses_of_exchanges(data, mixture, getattr(estimator, "missing_", "subset"))

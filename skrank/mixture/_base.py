@@ -95,6 +95,8 @@ stability_ : ndarray of shape (n_components,)
     Mean soft Jaccard index of each component with the most similar one that random halves of the voters find, in
     [0, 1]: from .75 on it is stable, below .6 not to be relied on. Only with ``n_components="auto"`` and the criterion
     "stability"; otherwise see the method `stability`. The entries of `path_` have it too.
+half_indices_ : ndarray of shape (n_halves, n_components)
+    The indices of which `stability_` is the mean. Only with it, and not for the marginal model of missing items.
 n_samples_required_ : float
     Number of voters from which all centers are determined with a risk of 5 %, if the mixture is right: the largest
     of ``log((n_items - 1) / .05) / log((1 + phi) / (2 sqrt(phi))) / weight``, divided by the mean number of times
@@ -244,10 +246,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
             fit = self._decide_on_missing(search, fit, options)
             self._set_mixture(data, fit.mixture.sorted())
             self.path_ = fit.path
-            if hasattr(self, "stability_"):  # of a fit before
-                delattr(self, "stability_")
-            if fit.stability is not None:
-                self.stability_ = fit.stability[fit.mixture.order()]
+            self._set_stability(fit)
             found = self._problems(data, search.rows, options)
             if groups is not None and self.n_components_ > 1:
                 found += self._check_pairing(X, sample_weight, groups, starts, options)
@@ -330,6 +329,16 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
             "errors depend on how near two items are, use personal or Bradley-Terry scores."
         )
         return [(InsufficientDataWarning, message)]
+
+    def _set_stability(self, fit):
+        for name in ("stability_", "half_indices_"):
+            if hasattr(self, name):  # of a fit before
+                delattr(self, name)
+        order = fit.mixture.order()
+        if fit.stability is not None:
+            self.stability_ = fit.stability[order]
+        if fit.indices is not None:
+            self.half_indices_ = fit.indices[:, order]
 
     def _generator(self):
         return np.random.default_rng(as_random_state(self.random_state).randint(2**31, size=4))

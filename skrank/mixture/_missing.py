@@ -90,7 +90,7 @@ def decide(search, fit, missing, options, *, by_description):
         value = description_length if by_description else _negative_log_likelihood
         if value(data, fit.mixture) <= value(data, found):
             return MissingFit(fit, "subset", likelihoods)
-    fit = Fit(found, path, stability, fit.is_undecided and found.n_components == fit.mixture.n_components)
+    fit = Fit(found, path, stability, None, fit.is_undecided and found.n_components == fit.mixture.n_components)
     return MissingFit(fit, "marginal", likelihoods)
 
 

@@ -45,6 +45,14 @@ def test_components_and_their_consensus(run):
     assert "  1  a > b > c > d > e > f" in text
     assert "  2  d > e > f > c > b > a" in text
     assert "Note:" not in text
+    assert "2 groups, which random halves of the voters find again." in text
+
+
+def test_groups_that_are_not_there_are_said_not_to_hold(run):
+    _, text, _ = run(two_groups(), "-k", "4")
+    text = " ".join(text.split())
+    assert "4 groups, of which other voters would not give all." in text
+    assert re.search(r"Group [34] came back in \d of 8 halves: do not rely on it\.", text)
 
 
 def test_rankings_that_do_not_count_are_not_counted(tmp_path, capsys):
@@ -140,7 +148,9 @@ def test_the_section_of_the_report_takes_the_rankings_that_order_something():
     figures = mixture.section(Rankings, Rankings)
     assert figures["n_rankings"] == 600
     assert list(figures["components"][0]["consensus"]) == list("abcdef")
-    assert "1  a > b > c > d > e > f" in mixture.write_components(figures["components"])
+    text = mixture.write_components(figures)
+    assert "1  a > b > c > d > e > f" in text
+    assert "2 groups, which random halves of the voters find again." in text
     Rankings.ranks, Rankings.weights = Rankings.ranks[:20], Rankings.weights[:20]
     assert mixture.section(Rankings, Rankings) is None
 
@@ -155,7 +165,11 @@ def test_the_json_object(run):
     assert [first["weight"], second["weight"]] == mixture.weights_.tolist()
     assert [first["dispersion"], second["dispersion"]] == mixture.dispersions_.tolist()
     assert (first["consensus"], second["consensus"]) == (list("abcdef"), list("defcba"))
-    assert len(first["order_certainty"]) == 5
+    assert len(first["order_agreement"]) == 5
+    low, high = first["weight_interval"]
+    assert low < first["weight"] < high
+    assert first["stability"] > 0.9
+    assert first["n_found"] == figures["n_halves"] == 8
     np.testing.assert_allclose(figures["log_likelihood"], mixture.score(X) * len(X), rtol=1e-6)
     assert figures["goodness_of_fit"] is None
     assert figures["items"] == list("abcdef")

@@ -38,8 +38,8 @@ def test_without_arguments_it_reports_the_apa_ballots(capsys):
     assert re.search(r"with gaps: missing items +9711 +62.9 %", text)
     assert "Rankings rank 2.9 items on average, from 1 to 5 (1: 33.3 %, 2: 15.9 %, 3: 13.6 %, 5: 37.1 %)." in text
     assert "Condorcet winner: C beats every other item by majority. The majorities make no cycles." in text
-    shortest = "4 of them describe the rankings shortest. Of the 10308 rankings that order any two items."
-    assert shortest in " ".join(text.split())
+    assert "Of the 10308 rankings that order any two items." in " ".join(text.split())
+    assert re.search(r"\d groups, which random halves of the voters find again\.", text)
     assert "A random sample of 1000 of the 15449 rankings was clustered. Left out: 33.3 % of the rankings" in " ".join(
         text.split()
     )

@@ -46,6 +46,7 @@ class Fit(NamedTuple):
     mixture: Mixture
     path: list
     stability: np.ndarray | None = None  # of each component, where halves of the voters were searched
+    indices: np.ndarray | None = None  # by half; the stability is their mean
     is_undecided: bool = False  # whether there may be more components than the search was allowed to try
 
 
@@ -186,7 +187,7 @@ class Search:
         stability = [values.mean(axis=0) for values in indices]
         path = [path_entry(self.data, *one) for one in zip(tried, stability, strict=True)]
         is_undecided = chosen + 1 == len(tried) == max_components < self.rows.n_rows
-        return Fit(tried[chosen], path + rejected, stability[chosen], is_undecided)
+        return Fit(tried[chosen], path + rejected, stability[chosen], indices[chosen], is_undecided)
 
     def _settled_larger(self, mixture, halves):
         """A mixture of one component more, exchanged; with several workers the halves grow at the same time."""
