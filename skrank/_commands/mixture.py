@@ -48,7 +48,6 @@ ALPHA = 0.05
 NUMBER = re.compile(r"\d+")
 COMPONENTS = re.compile(r"\b[Cc]omponents? \d+( and \d+)?")
 REPORT_ITEMS, REPORT_RANKINGS = 40, 50
-STARTS = ("peel", "kmeans")
 N_HALVES, LEAST_VOTERS = 8, 4
 
 
@@ -97,7 +96,6 @@ def run(arguments):
     estimator = MallowsMixture(
         arguments.components,
         max_components=arguments.max_components,
-        init=STARTS,
         random_state=arguments.seed,
     )
     with warnings.catch_warnings(record=True) as caught:
@@ -234,7 +232,7 @@ def section(rankings, distinct):
     ranks, weights = distinct.ranks[informative], distinct.weights[informative]
     if weights.sum() < REPORT_RANKINGS or not 2 <= ranks.shape[1] <= REPORT_ITEMS:
         return None
-    estimator = MallowsMixture("auto", init=STARTS, random_state=0)
+    estimator = MallowsMixture("auto", random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the command tells of them
         mixture = estimator.fit(ranks, sample_weight=weights)
