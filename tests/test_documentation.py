@@ -45,7 +45,8 @@ def _python(page):
 
 
 @pytest.mark.parametrize("page", [README, CONTRIBUTING, *PAGES], ids=_page_name)
-def test_code_gives_what_the_page_says(page):
+def test_code_gives_what_the_page_says(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a page may write files
     test = doctest.DocTestParser().get_doctest(_python(page), {}, _page_name(page), str(page), 0)
     report = []
     runner = doctest.DocTestRunner(optionflags=doctest.REPORT_NDIFF | doctest.ELLIPSIS, verbose=False)
