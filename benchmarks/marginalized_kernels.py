@@ -1,4 +1,4 @@
-"""Sampled marginalised kernels: time against its floor and against the closed form, memory, and variance by method.
+"""Sampled marginalized kernels: time against its floor and against the closed form, memory, and variance by method.
 
     python benchmarks/marginalized_kernels.py [--only times memory variance prior] [--rows 500] [--seeds 200]
 

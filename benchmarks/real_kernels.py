@@ -75,9 +75,9 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     kernels = {
         "Kendall": PartialRankingKernel("kendall"),
-        "Kendall, normalised": PartialRankingKernel("kendall", normalize=True),
+        "Kendall, normalized": PartialRankingKernel("kendall", normalize=True),
         "Mallows": PartialRankingKernel("mallows", n_draws=10, random_state=0),
-        "Mallows, normalised": PartialRankingKernel("mallows", n_draws=10, normalize=True, random_state=0),
+        "Mallows, normalized": PartialRankingKernel("mallows", n_draws=10, normalize=True, random_state=0),
         "Spearman": PartialRankingKernel("spearman"),
         "Kemeny": PartialRankingKernel("semimetric_kemeny"),
     }

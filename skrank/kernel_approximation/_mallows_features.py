@@ -24,7 +24,7 @@ MEDIAN_SUBSAMPLE = 2000
 
 
 class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Random features whose inner products approximate the marginalised Mallows kernel.
+    """Random features whose inner products approximate the marginalized Mallows kernel.
 
     A linear model on them costs time and memory linear in the number of rankings, where a kernel matrix costs its
     square. Each feature is a parity: the product of the signs of a random set of pairs of items, averaged over sampled
@@ -54,7 +54,7 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     random_state : int, RandomState instance or None, default=None
         Seed of the sets of pairs and the samples. The features of a ranking depend on it and the ranking alone.
     n_jobs : int, default=None
-        Number of joblib workers that take blocks of rows; threads unless a ``joblib.parallel_config`` says else.
+        Number of joblib workers that take blocks of rows; threads unless overridden by ``joblib.parallel_config``.
 
     Attributes
     ----------

@@ -17,10 +17,10 @@ class RankingKernel(Kernel):
 
     A kernel takes a rank matrix (see `skrank`) and returns a Gram matrix. Like those of scikit-learn, kernels combine
     by ``+``, ``*`` and ``**``, have a log-transformed vector of hyperparameters `theta` with `bounds`, and give the
-    gradient with respect to it, so GaussianProcessClassifier and GaussianProcessRegressor optimise them.
+    gradient with respect to it, so GaussianProcessClassifier and GaussianProcessRegressor optimize them.
 
-    On partial rankings a kernel means its *marginalisation*: the mean of its values over all full rankings consistent
-    with either argument. Where that has a closed form (`exact_on`) the kernel is its own marginalisation; elsewhere
+    On partial rankings a kernel means its *marginalization*: the mean of its values over all full rankings consistent
+    with either argument. Where that has a closed form (`exact_on`) the kernel is its own marginalization; elsewhere
     it raises an error, and :class:`MarginalizedKernel` samples.
 
     Notes
@@ -48,7 +48,7 @@ class RankingKernel(Kernel):
     References
     ----------
     M. Lomeli, M. Rowland, A. Gretton, Z. Ghahramani, "Antithetic and Monte Carlo kernel estimators for partial
-    rankings", Statistics and Computing 29, 2019, for the marginalisation.
+    rankings", Statistics and Computing 29, 2019, for the marginalization.
 
     Examples
     --------
@@ -183,7 +183,7 @@ class RankingKernel(Kernel):
         """Raise on a number of items for which the kernel is not defined."""
 
     def _check_exact(self, ranks, input_name):
-        """Raise on rankings for which this kernel's marginalisation has no closed form, naming the row."""
+        """Raise on rankings for which this kernel's marginalization has no closed form, naming the row."""
         rows, trouble = inexact_rows(ranks, self.exact_on)
         if rows.any():
             raise ValueError(

@@ -58,7 +58,7 @@ class Combination(RankingKernel):
 
     @property
     def exact_on(self) -> frozenset[str]:
-        """On what the combination equals its own marginalisation."""
+        """On what the combination equals its own marginalization."""
         kernel = self.kernel
         if isinstance(kernel, ConstantKernel):
             return EVERYTHING

@@ -29,10 +29,10 @@ class DiffusionKernel(RankingKernel):
     beta : float, default=1.0
         Positive. Time of diffusion: near 0 only equal rankings are similar, for large values all are.
     graph : {"adjacent", "transposition"}, default="adjacent"
-        The edges join rankings that differ by a swap of two neighbours (shortest paths are the Kendall distance), or by
+        The edges join rankings that differ by a swap of two neighbors (shortest paths are the Kendall distance), or by
         a swap of any two items (the Cayley distance).
     beta_bounds : pair of floats or "fixed", default=(1e-3, 1e2)
-        Bounds on `beta` for Gaussian processes, which optimise it; "fixed" keeps it.
+        Bounds on `beta` for Gaussian processes, which optimize it; "fixed" keeps it.
     missing_values : float, default=NaN
         A number that stands for missing besides NaN, for callers that refuse NaN.
 
@@ -49,7 +49,7 @@ class DiffusionKernel(RankingKernel):
     computed exactly, to rounding, by the action of the matrix exponential on a vector.
 
     The values add up to 1 over all n! rankings, so for a large `beta` all are about 1 / n!: estimators whose
-    regularisation has a scale of its own, such as ``SVC(C=1)``, then learn nothing. Put the kernel into
+    regularization has a scale of its own, such as ``SVC(C=1)``, then learn nothing. Put the kernel into
     ``PartialRankingKernel(kernel=DiffusionKernel(...), normalize=True)``, which divides it by its diagonal.
 
     References
@@ -133,13 +133,13 @@ def _laplacian(n_items, graph):
     group = _all_permutations(n_items)
     values = np.arange(n_items)
     swaps = list(zip(values[:-1], values[1:], strict=True)) if graph == "adjacent" else list(combinations(values, 2))
-    neighbours = np.empty((len(group), len(swaps)), np.int32)
+    neighbors = np.empty((len(group), len(swaps)), np.int32)
     nodes, weights = _node_of_key(n_items), _radix_weights(n_items)
     for number, (v, w) in enumerate(swaps):
         swapped = values.copy()
         swapped[[v, w]] = w, v
-        neighbours[:, number] = nodes[(swapped[group] @ weights).astype(np.intp)]
-    columns = np.column_stack([np.arange(len(group)), neighbours]).ravel()
+        neighbors[:, number] = nodes[(swapped[group] @ weights).astype(np.intp)]
+    columns = np.column_stack([np.arange(len(group)), neighbors]).ravel()
     entries = np.tile(np.r_[float(len(swaps)), -np.ones(len(swaps))], len(group))
     starts = np.arange(len(group) + 1) * (len(swaps) + 1)
     return csr_array((entries, columns, starts), shape=(len(group), len(group)))

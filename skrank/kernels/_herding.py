@@ -20,7 +20,7 @@ MAX_SWEEPS = 20
 def herd(kernel, ranks, n_draws, seed, *, prior=None, joint=False):
     """Choose full rankings whose mean embedding is near that of each partial ranking.
 
-    The first is random; each next one minimises the distance of the mean embedding of all so far from that of the
+    The first is random; each next one minimizes the distance of the mean embedding of all so far from that of the
     partial ranking, mu, over a pool of ``20 n_draws`` consistent rankings and their antithetics. Where mu has a
     closed form it is exact, elsewhere it is the pool's mean.
 
@@ -46,8 +46,8 @@ def herd(kernel, ranks, n_draws, seed, *, prior=None, joint=False):
     chosen = np.empty((n_rankings, n_draws, n_items), rank_dtype(n_items))
     gaps = (ranks == MISSING).any(axis=1)
     for exhaustive, which in ((True, np.flatnonzero(~gaps)), (False, np.flatnonzero(gaps))):
-        # Relabelling the items of a bucket maps a ranking without gaps onto itself and keeps Kendall distances: mu is
-        # the same at all its full rankings, and need not be known.
+        # Relabeling the items of a bucket maps a ranking without missing items onto itself and keeps Kendall
+        # distances: mu is the same at all its full rankings, and need not be known.
         constant = exhaustive and prior is None and distance_tables(kernel, n_items) is not None
         for block in row_blocks(len(which), 64 * n_pool * n_items, max_rows=64):
             rows = which[block]
@@ -88,7 +88,7 @@ def _chosen(kernel, pool, attraction, n_draws, max_sweeps):
         excess = 2 * repulsion + norms
         if attraction is not None:
             excess -= 2 * n_chosen * attraction
-        # Ties within rounding go to the earlier candidate, so that the choice does not hang on the last bit.
+        # Ties within rounding go to the earlier candidate, so that the choice does not depend on the last bit.
         least = excess.min(axis=1, keepdims=True)
         return np.argmax(excess <= least + 1e-12 * np.abs(least), axis=1)
 

@@ -28,12 +28,12 @@ class KendallKernel(RankingKernel):
     Notes
     -----
     A ranking with ties or missing items has a value below 1 with itself, 0 if it says nothing. One item gives 0. Note
-    that scipy's ``kendalltau`` divides by the number of untied pairs, which makes no kernel. scikit-learn's
+    that scipy's ``kendalltau`` divides by the number of untied pairs, which is not positive definite. scikit-learn's
     GaussianProcessClassifier predicts NaN where a value of 0 leaves no variance: add ``ConstantKernel(...)`` there.
 
     The expected sign of an item at place r (1-based, the mean over its bucket) of the m ranked ones against a missing
     one is (m + 1 - 2 r) / (m + 1), since the missing item falls into each of the m + 1 gaps alike. The kernel is from
-    [1]_, its marginalisation from [2]_.
+    [1]_, its marginalization from [2]_.
 
     References
     ----------

@@ -31,7 +31,7 @@ class MallowsKernel(RankingKernel):
         discordant pairs, as the Kendall kernel does; a large nu tells only equal rankings from others. The inverse of a
         typical distance is a good start: between random full rankings that is ``4 / (n_items * (n_items - 1))``.
     nu_bounds : pair of floats or "fixed", default=(1e-5, 1e2)
-        Bounds on `nu` for Gaussian processes, which optimise it; "fixed" keeps it.
+        Bounds on `nu` for Gaussian processes, which optimize it; "fixed" keeps it.
     missing_values : float, default=NaN
         A number that stands for missing besides NaN, for callers that refuse NaN.
 
@@ -48,7 +48,7 @@ class MallowsKernel(RankingKernel):
     The Gram matrix costs about one float32 matrix product of pair signs and one look-up or exponential for each value,
     and besides it no more memory than scikit-learn's ``working_memory``.
 
-    The kernel is from [1]_; [2]_ marginalises it over partial rankings, by sampling. The closed form: with
+    The kernel is from [1]_; [2]_ marginalizes it over partial rankings, by sampling. The closed form: with
     q = exp(-nu), ``[m]_q!`` the q-factorial, ``g(m) = [m]_q! / m!``, and the cells of items that a bucket of one
     ranking shares with one of the other, K is q to the number of pairs that both rankings order strictly and
     oppositely, times g of the size of every bucket of either ranking, divided by g of the size of every cell.

@@ -1,4 +1,4 @@
-"""Marginalised Mallows kernel of bucket orders, in bulk.
+"""Marginalized Mallows kernel of bucket orders, in bulk.
 
 With q = exp(-nu), g(m) = [m]_q! / m!, buckets A_a of one ranking and B_b of the other, and cells of the m_ab items that
 two of them share,
@@ -31,14 +31,14 @@ TABLE_SIZE = 1 << 16
 
 # ---------------------------------------------------------------- the kernel
 def mallows_gram(ranks, other_ranks, nu):
-    """Marginalised Mallows kernel of densified rankings without missing items; other_ranks None means the same."""
+    """Marginalized Mallows kernel of densified rankings without missing items; other_ranks None means the same."""
     n_items = ranks.shape[1]
     choose_two, log_g = _choose_two(n_items), _log_g(n_items, nu)
     return sum_terms(ranks, other_ranks, -nu / 2, -nu / 2 * choose_two - log_g, nu / 2 * choose_two + log_g, np.exp)
 
 
 def mallows_gram_and_gradient(ranks, nu):
-    """Marginalised Mallows kernel and its derivative in log nu, each of shape (n_samples, n_samples)."""
+    """Marginalized Mallows kernel and its derivative in log nu, each of shape (n_samples, n_samples)."""
     n_items = ranks.shape[1]
     gram = mallows_gram(ranks, None, nu)
     # d log [m]_q! / d nu is minus the mean distance of m items from a Mallows center.
@@ -48,7 +48,7 @@ def mallows_gram_and_gradient(ranks, nu):
 
 
 def mallows_diagonal(ranks, nu):
-    """Marginalised Mallows kernel of each ranking with itself: the product of g over its buckets."""
+    """Marginalized Mallows kernel of each ranking with itself: the product of g over its buckets."""
     return np.exp(_log_g(ranks.shape[1], nu)[bucket_sizes(ranks)].sum(axis=1))
 
 

@@ -47,7 +47,7 @@ class MarginalizedKernel(RankingKernel):
         Distribution of full rankings that is conditioned on each partial ranking; None means uniform. From a Mallows
         distribution (``skrank.stats.mallows``) samples are drawn exactly: in antithetic pairs where nothing is missing,
         independently where items are. Anything else with a ``logpmf(X)``, and rankings that leave so many items missing
-        that exact draws are out of reach, take uniform samples with self-normalised importance weights.
+        that exact draws are out of reach, take uniform samples with self-normalized importance weights.
     random_state : int, default=0
         Seed. An int, because a kernel is a function: the same samples at each call.
 
@@ -59,14 +59,14 @@ class MarginalizedKernel(RankingKernel):
     Raises
     ------
     ValueError
-        If `method`, `n_draws`, or `random_state` is none of the above, or the prior has another number of items.
+        If `method`, `n_draws`, or `random_state` is invalid, or the prior has another number of items.
     TypeError
-        If `kernel` is no kernel or `prior` no distribution.
+        If `kernel` is not a kernel or `prior` not a distribution.
 
     Notes
     -----
     With "monte_carlo" and "antithetic" the value is unbiased for two distinct rankings (Appendix B of the paper, off
-    the diagonal). Not so with importance weights that are self-normalised, since the constant of such a prior is
+    the diagonal). Not so with importance weights that are self-normalized, since the constant of such a prior is
     unknown: their bias falls as 1 / n_draws.
 
     For equal rankings, on the diagonal or off it, both arguments share their samples. For a kernel with k(s, s) = 1

@@ -7,16 +7,17 @@ from skrank.kernels._base import inexact_rows
 from skrank.kernels._sampling import sample_consistent
 from skrank.kernels._variance import pairing_variances
 
-# Kernel values from which the better pairing of draws is found, about those of a matrix of thirty rankings: for so many
-# pairs of rankings with so many draws of each, or fewer pairs with more draws.
-PILOT_VALUES, PILOT_PAIRS, PILOT_DRAWS = 1 << 18, 400, (24, 80)
+# Kernel values from which the better pairing of draws is found, about those of a matrix of twenty rankings: for at most
+# so many pairs of rankings, fewer where each is a call of a kernel, and a number of draws of each in this range.
+PILOT_VALUES, PILOT_DRAWS = 1 << 17, (20, 64)
+PILOT_PAIRS, PILOT_PAIRS_EVALUATED = 320, 128
 # Standard errors by which antithetic pairs must gain.
 Z = 1.0
 PILOT_SEEDS = 0x5EED0001, 0x5EED0002
 
 
 def has_closed_form(kernel, ranks):
-    """Whether the kernel is its own marginalisation on all of these densified rankings."""
+    """Whether the kernel is its own marginalization on all of these densified rankings."""
     return not inexact_rows(ranks, kernel.exact_on)[0].any()
 
 
@@ -55,7 +56,8 @@ def better_pairing(kernel, ranks, n_draws, seed, prior=None):
     method : {"antithetic", "monte_carlo"}
     """
     table = aggregate(ranks)
-    first, second = distinct_pairs(len(table.ranks), PILOT_PAIRS, np.random.default_rng([seed, PILOT_SEEDS[0]]))
+    n_pairs = PILOT_PAIRS if kernel._metric == "kendall" else PILOT_PAIRS_EVALUATED
+    first, second = distinct_pairs(len(table.ranks), n_pairs, np.random.default_rng([seed, PILOT_SEEDS[0]]))
     n_pilot = int(np.clip(np.sqrt(PILOT_VALUES / len(first)), *PILOT_DRAWS)) // 2 * 2
     # By different seeds the draws of a ranking and an equal one are independent, as those of distinct rankings are.
     samples, other = (

@@ -75,7 +75,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
     random_state : int, RandomState instance or None, default=None
         Seed of the sampled methods. The samples of a ranking depend on it and the ranking alone.
     n_jobs : int, default=None
-        Number of joblib workers that take blocks of rows; threads unless a ``joblib.parallel_config`` says else.
+        Number of joblib workers that take blocks of rows; threads unless overridden by ``joblib.parallel_config``.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
     Raises
     ------
     ValueError
-        If X is no rank matrix; if `method` is "exact", given or chosen at fit, and a ranking has no closed form.
+        If X is not a valid rank matrix; if `method` is "exact", given or chosen, and a ranking has no closed form.
 
     Warns
     -----

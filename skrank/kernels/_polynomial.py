@@ -1,4 +1,4 @@
-"""The polynomial kernel of Kendall's, and its marginalisation by the cumulants of the Kendall distance."""
+"""The polynomial kernel of Kendall's, and its marginalization by the cumulants of the Kendall distance."""
 
 from math import comb
 from numbers import Integral
@@ -38,7 +38,7 @@ class PolynomialKendallKernel(RankingKernel):
     full rankings with :class:`MarginalizedKernel`.
 
     The closed form: the distance of two random full rankings consistent with either argument has the moment generating
-    function that the marginalised Mallows kernel is, so its cumulants are sums over buckets and over the cells that a
+    function that the marginalized Mallows kernel is, so its cumulants are sums over buckets and over the cells that a
     bucket of one shares with one of the other. With ``kappa_r(m)`` the r-th cumulant of the number of inversions of a
     random permutation of m items, which is ``B_r / r * sum_j (j ** r - 1)`` for r > 1 with Bernoulli's number B_r, the
     r-th cumulant of the distance is ``kappa_r`` of the size of every bucket of either ranking, less ``kappa_r`` of the

@@ -167,7 +167,7 @@ def _log_choose(n, k):
 
 
 def hamming_gram(ranks, other_ranks=None):
-    """Marginalised Hamming kernel of densified rankings; other_ranks None means the same."""
+    """Marginalized Hamming kernel of densified rankings; other_ranks None means the same."""
     n_items = ranks.shape[1]
     symmetric = other_ranks is None
     full = _all_full(ranks) and (symmetric or _all_full(other_ranks))
@@ -195,7 +195,7 @@ def hamming_gram(ranks, other_ranks=None):
 
 
 def hamming_diagonal(ranks):
-    """Marginalised Hamming kernel of each densified ranking with itself."""
+    """Marginalized Hamming kernel of each densified ranking with itself."""
     n_items = ranks.shape[1]
     diagonal = np.zeros(len(ranks))
     for rows in row_blocks(len(ranks), 80 * n_items**2, max_rows=256):

@@ -119,7 +119,7 @@ def check_prior(prior, n_items):
     A Mallows distribution has `center` (a full ranking) and `phi`: its conditional on a ranking without missing items
     is an independent Mallows model in each bucket, and is sampled directly. Where items are missing its
     ``rvs(size, random_state, given=...)`` draws from the conditional. Anything else has ``logpmf(X)`` alone, and takes
-    uniform samples with self-normalised importance weights.
+    uniform samples with self-normalized importance weights.
     """
     if not callable(getattr(prior, "logpmf", None)):
         raise TypeError(

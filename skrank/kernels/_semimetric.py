@@ -28,7 +28,7 @@ class SemimetricKernel(RankingKernel):
     p : float, default=2
         Order of metric "lp", from 1 to 2.
     nu_bounds : pair of floats or "fixed", default=(1e-5, 1e2)
-        Bounds on `nu` for Gaussian processes, which optimise it; "fixed" keeps it.
+        Bounds on `nu` for Gaussian processes, which optimize it; "fixed" keeps it.
     allow_indefinite : bool, default=False
         Accept "cayley", "chebyshev", and "lp" with p above 2, which make no positive definite kernel: exp(-0.3 d) of
         the Cayley distance has a negative eigenvalue already for 3 items. Gaussian processes may then fail, and support
@@ -40,8 +40,8 @@ class SemimetricKernel(RankingKernel):
     ------
     ValueError
         For ties (unless `metric` is "kendall" or "kemeny") and missing items (unless it is "kemeny"), naming the row:
-        average over consistent full rankings with :class:`MarginalizedKernel`. For a metric that makes no kernel,
-        unless it is allowed.
+        average over consistent full rankings with :class:`MarginalizedKernel`. For a metric that is not of negative
+        type, unless it is allowed.
 
     Notes
     -----
@@ -87,7 +87,7 @@ class SemimetricKernel(RankingKernel):
 
     @property
     def exact_on(self) -> frozenset[str]:
-        """Where the kernel is defined besides full rankings: its own marginalisation, or one of the Kemeny distance."""
+        """Where the kernel is defined besides full rankings: its own marginalization, or one of the Kemeny distance."""
         return {"kendall": frozenset({"ties"}), "kemeny": frozenset({"ties", "missing"})}.get(self.metric, frozenset())
 
     @property
@@ -151,8 +151,8 @@ class DistanceInducedKernel(RankingKernel):
     ------
     ValueError
         For ties and missing items, naming the row: average over consistent full rankings with
-        :class:`MarginalizedKernel`. For a metric that makes no kernel, unless it is allowed. For a center that is no
-        full ranking of as many items.
+        :class:`MarginalizedKernel`. For a metric that is not of negative type, unless it is allowed. For a center that
+        is not a full ranking of as many items.
 
     References
     ----------

@@ -79,7 +79,7 @@ def mmd_test(
     compared with its values when the rows are dealt to the two samples at random. The test is exact at any sample
     size: under the null hypothesis P(pvalue <= alpha) <= alpha. It is consistent against every alternative if the
     kernel is characteristic, as the Mallows kernel is on full rankings; the Kendall kernel sees no more than the
-    probabilities of pairwise preferences. Partial rankings are compared through the marginalised kernel, so only by the
+    probabilities of pairwise preferences. Partial rankings are compared through the marginalized kernel, so only by the
     distribution of full rankings that they mean: all-tied rankings and uniformly random full ones are the same to it.
     Take "semimetric_kemeny" where ties are statements of their own.
 

@@ -1,4 +1,4 @@
-"""Closed forms of marginalised kernels, against means over all consistent full rankings."""
+"""Closed forms of marginalized kernels, against means over all consistent full rankings."""
 
 import numpy as np
 import pytest

@@ -266,10 +266,10 @@ def test_a_number_for_missing():
 @pytest.mark.parametrize("beta", [0.01, 0.7, 20.0])
 def test_diffusion_is_the_heat_kernel_of_the_graph(graph, beta):
     nodes = np.array(list(permutations(range(4))))
-    metric, n_neighbours = ("kendall", 3) if graph == "adjacent" else ("cayley", 6)
+    metric, n_neighbors = ("kendall", 3) if graph == "adjacent" else ("cayley", 6)
     adjacency = pairwise_ranking_distances(nodes, metric=metric) == 1
-    assert (adjacency.sum(axis=1) == n_neighbours).all()
-    expected = expm(beta * (adjacency - n_neighbours * np.eye(len(nodes))))
+    assert (adjacency.sum(axis=1) == n_neighbors).all()
+    expected = expm(beta * (adjacency - n_neighbors * np.eye(len(nodes))))
     kernel = DiffusionKernel(beta=beta, graph=graph)
     np.testing.assert_allclose(kernel(nodes), expected, atol=1e-14)
     np.testing.assert_allclose(kernel(nodes[5:], nodes[:9]), expected[5:, :9], atol=1e-14)
@@ -283,8 +283,8 @@ def test_diffusion_at_its_largest_size():
     assert np.linalg.eigvalsh(gram)[0] > 0
     # Heat is the same at the same cycle type of s t^-1 when any two items may swap.
     by_transpositions = DiffusionKernel(beta=0.5, graph="transposition")
-    relabelled = X[:, rng.permutation(8)]
-    np.testing.assert_allclose(by_transpositions(X), by_transpositions(relabelled), rtol=1e-12)
+    relabeled = X[:, rng.permutation(8)]
+    np.testing.assert_allclose(by_transpositions(X), by_transpositions(relabeled), rtol=1e-12)
     np.testing.assert_allclose(by_transpositions(X), by_transpositions(rng.permutation(8)[X]), rtol=1e-12)
 
 

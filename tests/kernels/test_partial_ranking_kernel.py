@@ -152,7 +152,7 @@ def test_values_do_not_depend_on_the_other_rows():
     np.testing.assert_allclose(clone(model).fit_transform(X[order]), whole[np.ix_(order, order)], rtol=1e-12)
 
 
-def test_distance_and_normalisation_are_those_of_the_kernel():
+def test_distance_and_normalization_are_those_of_the_kernel():
     X, _ = ballots(20, gaps=True)
     K = PartialRankingKernel(nu=0.2, random_state=5).fit_transform(X)
     norms = np.diag(K)

@@ -47,7 +47,7 @@ def test_statistic_equals_its_definition(kernel, top_k):
     assert result.kernel == kernel
 
 
-def test_null_values_are_the_statistics_of_relabelled_rows():
+def test_null_values_are_the_statistics_of_relabeled_rows():
     X, Y = make_rankings(4, 3, random_state=2), make_rankings(3, 3, random_state=3)
     kernel = MallowsKernel(nu=0.5)
     gram = kernel(np.vstack([X, Y]))
