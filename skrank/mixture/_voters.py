@@ -89,8 +89,9 @@ def _distinct_voters(voters, rankings, weights):
     n_answers = np.bincount(voters)
     starts = np.cumsum(n_answers) - n_answers
     number, n_found = np.full(len(n_answers), -1), 0
-    columns, totals = [np.empty(0, np.int64)], [np.empty(0)]
-    lengths = [np.empty(0, np.int64)]
+    columns: list[np.ndarray] = [np.empty(0, np.int64)]
+    totals: list[np.ndarray] = [np.empty(0)]
+    lengths: list[np.ndarray] = [np.empty(0, np.int64)]
     # By number of answers: then voters are rows of an array.
     for size in np.unique(n_answers):
         some = np.flatnonzero((n_answers == size) & (weights > 0))
