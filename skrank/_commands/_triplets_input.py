@@ -8,23 +8,47 @@ import numpy as np
 
 from skrank._commands._csv import read_cells
 from skrank._commands._input import read_file
-from skrank._triplets import check_triplets
+from skrank._triplets import weigh_triplets
 from skrank.datasets import make_triplets
 from skrank.datasets._text_files import parse_error
 from skrank.preprocessing._labels import distinct_labels, encode
 
-RESPONSES = {"true": 1, "false": 0}
+RESPONSES = {"true": 1, "false": 0, "left": 1, "right": 0, "near": 1, "far": 0}
+ROLES = {
+    "anchor": {"anchor", "reference", "standard", "head"},
+    "near": {"near", "nearer", "nearest", "closer", "more_similar", "winner"},
+    "far": {"far", "farther", "further", "less_similar", "loser"},
+    "left": {"left", "option_1", "option1"},
+    "right": {"right", "option_2", "option2"},
+    "response": {"response", "responses", "answer", "answers", "choice", "chosen"},
+    "rater": {"rater", "rater_id", "participant", "participant_id", "subject", "subject_id", "worker", "worker_id"},
+}
 MOST_ANSWERS = 10**8
 WHOLE = re.compile("-?[0-9]{1,18}")
 
 
 class Record(NamedTuple):
-    """What was read: answers as rows (anchor, near, far) of item numbers, the items' labels, a title, true points."""
+    """What was read: answers as rows (anchor, near, far) of item numbers, the items' labels, a title, true points.
+
+    Then the rater of each answer, and how many rows were left out.
+    """
 
     triplets: np.ndarray
     items: list
     title: str
     points: np.ndarray | None = None
+    raters: np.ndarray | None = None
+    n_skipped: int = 0
+
+
+class Columns(NamedTuple):
+    """Where the roles stand in a row; `near` and `far` may be the left and the right item of a query."""
+
+    anchor: int
+    near: int
+    far: int
+    response: int | None
+    rater: int | None
 
 
 def generated_record():
@@ -34,61 +58,115 @@ def generated_record():
     return Record(triplets, [str(item) for item in range(100)], title, points)
 
 
-def read_record(path):
-    """The answers in a file."""
+def read_record(path, skip_invalid=False):
+    """The responses in a file; with `skip_invalid` rows that cannot be read are left out and counted."""
     content, path = read_file(path)
-    rows, lines = _rows(content, path)
-    for row, line in zip(rows, lines, strict=True):
-        for cell, column in zip(row, ("anchor", "near", "far"), strict=False):
-            if not cell:
-                raise parse_error(path, line, f"the {column} is empty.")
-    responses = None
-    if len(rows[0]) == 4:
-        responses = np.array([_response(path, row[3], line) for row, line in zip(rows, lines, strict=True)])
-        if (responses == 0).any() and not np.isin(responses, (0, 1)).all():
-            line = lines[int(np.argmax(responses == 0))]
+    rows, lines = read_cells(content, path)
+    columns, n_header = _columns(path, rows[0])
+    table, lines = [row for row in rows[n_header:]], lines[n_header:]
+    if not table:
+        raise parse_error(path, 1, "no answers: a header and at least two rows are expected.")
+    kept, kept_lines, refused = [], [], None
+    for row, line in zip(table, lines, strict=True):
+        try:
+            kept.append(_read_row(path, row, line, columns, len(rows[0])))
+            kept_lines.append(line)
+        except ValueError as error:
+            if not skip_invalid:
+                raise
+            refused = refused or error
+    if not kept:
+        raise refused
+    responses = _responses(path, [one[3] for one in kept], kept_lines)
+    undecided = np.zeros(len(kept), bool) if responses is None else responses == 0
+    if responses is not None and not np.isin(responses, (0, 1)).all() and undecided.any():
+        if not skip_invalid:
+            line = kept_lines[int(np.argmax(undecided))]
             raise parse_error(path, line, "a response of 0 among counts is undecided; drop such rows.")
-        if np.abs(responses).sum(dtype=float) > MOST_ANSWERS:
-            line = lines[int(np.abs(responses).argmax())]
-            raise parse_error(path, line, f"the responses count more than {MOST_ANSWERS} answers.")
-    labels = np.array([row[:3] for row in rows], dtype=object)
+        kept = [one for one, out in zip(kept, undecided, strict=True) if not out]
+        responses = responses[~undecided]
+    labels = np.array([one[:3] for one in kept], dtype=object)
     if all(map(_is_whole, labels.ravel())):
         labels = labels.astype(np.int64)
     items = distinct_labels(labels)
-    codes = encode(labels, items)
-    repeated = (codes == np.roll(codes, 1, axis=1)).any(axis=1)
-    if repeated.any():
-        row = int(repeated.argmax())
-        names = ", ".join(rows[row][:3])
-        raise parse_error(path, lines[row], f"the three items of a triplet must differ, but are {names}.")
-    triplets = check_triplets(codes, responses)
-    return Record(triplets, [str(item) for item in items], os.path.basename(path))
+    raters = None if columns.rater is None else np.array([one[4] for one in kept])
+    triplets, counts = weigh_triplets(encode(labels, items), responses)
+    if counts is not None:
+        triplets = np.repeat(triplets, counts, axis=0)
+        raters = None if raters is None else np.repeat(raters, counts)
+    title = os.path.basename(path)
+    return Record(triplets, [str(item) for item in items], title, None, raters, len(table) - len(kept))
 
 
-def _rows(content, path):
-    """Cells of each row below the header, and the line that each row ends in."""
-    rows, lines = read_cells(content, path)
-    if len(rows[0]) not in (3, 4):
+def _columns(path, header):
+    """Where each role stands, by the names in the header or by position, and the number of rows of the header."""
+    names = [cell.strip().lower().replace(" ", "_") for cell in header]
+    roles = {}
+    for role, known in ROLES.items():
+        places = [place for place, name in enumerate(names) if name in known]
+        if len(places) > 1:
+            both = " and ".join(repr(header[place]) for place in places[:2])
+            raise parse_error(path, 1, f"the columns {both} both name the {role}: rename one of them.")
+        if places:
+            roles[role] = places[0]
+    if "anchor" in roles and {"near", "far"} <= roles.keys() and not {"left", "right"} & roles.keys():
+        return Columns(roles["anchor"], roles["near"], roles["far"], roles.get("response"), roles.get("rater")), 1
+    if {"anchor", "left", "right", "response"} <= roles.keys() and not {"near", "far"} & roles.keys():
+        return Columns(*(roles[role] for role in ("anchor", "left", "right", "response")), roles.get("rater")), 1
+    if roles.keys() - {"response"}:
         raise parse_error(
-            path, 1, f"{len(rows[0])} columns, but 3 (anchor, near, far) or 4 (and responses) are expected."
+            path,
+            1,
+            f"the header names {', '.join(sorted(roles))} only: name the columns anchor, near, far, or anchor, left, "
+            "right, response; others are left out.",
         )
-    n_columns = len(rows[0])
-    if not all(map(_is_whole, rows[0])):
-        rows, lines = rows[1:], lines[1:]
-    if not rows:
-        raise parse_error(path, 1, "no answers: a header and at least two rows are expected.")
-    for row, line in zip(rows, lines, strict=True):
-        if len(row) != n_columns:
-            raise parse_error(path, line, f"{len(row)} cells, but the first line has {n_columns}.")
-    return rows, lines
+    if len(header) not in (3, 4):
+        raise parse_error(
+            path,
+            1,
+            f"{len(header)} columns, but 3 (anchor, near, far) or 4 (and responses) are expected, or a header that "
+            "names them.",
+        )
+    n_header = 0 if all(map(_is_whole, header)) else 1
+    return Columns(0, 1, 2, 3 if len(header) == 4 else None, None), n_header
 
 
-def _response(path, cell, line):
+def _read_row(path, row, line, columns, n_columns):
+    """Three labels, the response and the rater of a row."""
+    if len(row) != n_columns:
+        raise parse_error(path, line, f"{len(row)} cells, but the first line has {n_columns}.")
+    cells = [None if place is None else row[place] for place in columns]
+    for cell, role in zip(cells, Columns._fields, strict=True):
+        if cell == "":
+            raise parse_error(path, line, f"the {role} is empty.")
+    labels = [int(cell) if _is_whole(cell) else cell for cell in cells[:3]]
+    if len(set(labels)) < 3:
+        raise parse_error(path, line, f"the three items of a triplet must differ, but are {', '.join(cells[:3])}.")
+    return *cells[:3], None if cells[3] is None else _response(path, cells, line), cells[4]
+
+
+def _response(path, cells, line):
+    """The response as a number: positive for the second column, of the near or the left item."""
+    cell = cells[3]
     if cell.lower() in RESPONSES:
         return RESPONSES[cell.lower()]
+    if cell in cells[1:3] and not _is_whole(cell):
+        return int(cell == cells[1])
     if not _is_whole(cell):
-        raise parse_error(path, line, f"the response {cell!r} is neither a whole number nor true or false.")
+        raise parse_error(
+            path, line, f"the response {cell!r} is neither a whole number nor true or false, nor left or right."
+        )
     return int(cell)
+
+
+def _responses(path, values, lines):
+    if values[0] is None:
+        return None
+    responses = np.array(values)
+    if np.abs(responses).sum(dtype=float) > MOST_ANSWERS:
+        line = lines[int(np.abs(responses).argmax())]
+        raise parse_error(path, line, f"the responses count more than {MOST_ANSWERS} answers.")
+    return responses
 
 
 def _is_whole(cell):

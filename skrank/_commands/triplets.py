@@ -2,17 +2,22 @@
 
 import csv
 import warnings
+from dataclasses import replace
 
 import numpy as np
 from sklearn.model_selection import GroupShuffleSplit
 from sklearn.neighbors import NearestNeighbors
 
+from skrank._callbacks import UNWATCHED
 from skrank._commands._arguments import not_negative, positive, share, whole
 from skrank._commands._output import Result, check_writable
 from skrank._commands._text import WIDTH, heading, paragraph, percent, shorten, table
 from skrank._commands._triplets_input import generated_record, read_record
+from skrank._triplets import query_codes
 from skrank.inspection import OrdinalEmbeddingDisplay
 from skrank.manifold import StochasticTripletEmbedding
+from skrank.manifold._triplet_fit import TripletData, TripletSettings
+from skrank.manifold._triplet_selection import choose_settings
 from skrank.metrics import procrustes_error, triplet_accuracy
 
 HELP = "Place items in space by answers to 'is A more like B or like C?', and say how well such answers are predicted."
@@ -22,22 +27,29 @@ examples:
   {prog} answers.csv                     how many dimensions do the answers need?
   {prog} answers.csv --components 3 --plot map.png --output coordinates.csv
 
-The file is a CSV with the columns anchor, near, far: the anchor was found more like `near` than like `far`. A
-fourth column may hold the answers: 1 or true where `near` is right, 0 or false where it is `far`; or
-counts, negative for `far`. The header may be left out where all items are whole numbers.
+The file is a CSV with a header that names its columns: anchor, near, far (the anchor was found more like `near` than
+like `far`); or anchor, left, right, response, where the response is left or right, the name of the item, 1 or 0, true
+or false. A column rater says who responded. Other columns are left out. Without such names three columns are read as
+anchor, near, far and a fourth as responses (or counts, negative for `far`); the header may be left out where all items
+are whole numbers.
 
 --json prints an object with: title, n_answers, n_questions, n_items, answers_per_item (median, min, max), n_repeated
   (questions asked more than once), agreement (share of their answers that agree with their majority, null if none),
-  n_fitted, n_held_out, n_left_out (held-out answers about items unseen in the fit),
+  n_skipped (rows left out by --skip-invalid), n_fitted, n_held_out, n_left_out (held-out answers about items unseen in
+  the fit),
   accuracy: of each number of components, with components, fitted, held_out, standard_error, z (held_out less one half,
     in standard errors of guesses),
-  components, alpha, n_iter, scales (standard deviations along the axes), procrustes_error (null if the true points are
-    unknown), items: each with item, n_answers, coordinates, nearest (items),
+  components, alpha, lapse (null, a rate, or one of each rater, with rater, rate), n_iter,
+  scales (standard deviations along the axes), procrustes_error (null if the true points are unknown),
+  items: each with item, n_answers, coordinates, nearest (items),
   notes."""
 
-COMPARED = (1, 2, 3, 5)  # numbers of components in the table, beside the one asked for
+LEAST_COMPARED, MOST_COMPARED = 3, 10  # components in the table, which goes on while held-out accuracy gains
+ALPHAS = (10.0, 3.0, 1.0, 0.3)
 SHOWN_ITEMS = 10
 N_NEIGHBOURS = 3
+MAX_ITER = 1000
+LEAST_QUERIES = 10  # to choose by cross-validation
 
 
 def add_arguments(parser):
@@ -50,7 +62,14 @@ def add_arguments(parser):
     )
     parser.add_argument("--components", type=positive, default=2, metavar="N", help="dimensions (default: 2)")
     parser.add_argument(
-        "--alpha", type=not_negative, default=1.0, metavar="A", help="strength of the regularisation (default: 1)"
+        "--alpha",
+        type=_alpha,
+        default="auto",
+        metavar="A",
+        help="strength of the regularization; auto: the best of 0.3, 1, 3 and 10 in cross-validation (default: auto)",
+    )
+    parser.add_argument(
+        "--skip-invalid", action="store_true", help="leave out rows that cannot be read, and say how many"
     )
     parser.add_argument(
         "--held-out", type=share, default=0.2, metavar="SHARE", help="share of the questions held out (default: 0.2)"
@@ -61,13 +80,19 @@ def add_arguments(parser):
     parser.add_argument("--output", metavar="FILE", help="write the coordinates to this CSV file")
 
 
+def _alpha(text):
+    return text if text == "auto" else not_negative(text)
+
+
 def run(arguments):
     """Fit, and test on held-out questions."""
     if arguments.output:
         check_writable(arguments.output, "--output")
-    record = generated_record() if arguments.file is None else read_record(arguments.file)
-    answers, prediction = _answers(record), _predict(record, arguments)
-    model = _model(record, arguments.components, arguments).fit(record.triplets)
+    record = generated_record() if arguments.file is None else read_record(arguments.file, arguments.skip_invalid)
+    answers = _answers(record)
+    alpha, lapse = _choose(record, arguments)
+    prediction = _predict(record, arguments, alpha, lapse)
+    model = _model(record, arguments.components, arguments, alpha, lapse).fit(record.triplets, rater=record.raters)
     if arguments.output:
         _write_coordinates(arguments.output, record.items, model.embedding_)
     figures = {
@@ -87,7 +112,7 @@ def run(arguments):
 # ---------------------------------------------------------------- figures
 def _answers(record):
     per_item = np.bincount(record.triplets.ravel(), minlength=len(record.items))
-    questions = _questions(record.triplets)
+    questions = query_codes(record.triplets)
     lower_is_nearer = np.bincount(questions, record.triplets[:, 1] < record.triplets[:, 2])
     asked = np.bincount(questions)
     again = asked > 1
@@ -97,36 +122,65 @@ def _answers(record):
         "n_questions": len(asked),
         "n_items": len(record.items),
         "answers_per_item": {"median": np.median(per_item), "min": per_item.min(), "max": per_item.max()},
+        "n_skipped": record.n_skipped,
         "n_repeated": int(again.sum()),
         "agreement": majority[again].sum() / asked[again].sum() if again.any() else None,
     }
 
 
-def _predict(record, arguments):
-    groups = _questions(record.triplets)
+def _choose(record, arguments):
+    """Strength of the regularization, and whether there are lapses, by the likelihood of held-out responses."""
+    if arguments.alpha != "auto":
+        return arguments.alpha, "auto" if record.raters is not None else 0.0
+    data = _data(record)
+    if query_codes(record.triplets).max() + 1 < LEAST_QUERIES:
+        return 1.0, 0.0
+    settings = TripletSettings(arguments.components, max_iter=MAX_ITER)
+    candidates = [replace(settings, alpha=alpha) for alpha in ALPHAS]
+    random_state = np.random.RandomState(arguments.seed)
+    best = candidates[choose_settings(data, candidates, random_state, UNWATCHED).chosen]
+    with_lapse = [best, replace(best, lapse="auto")]
+    return best.alpha, with_lapse[choose_settings(data, with_lapse, random_state, UNWATCHED).chosen].lapse
+
+
+def _data(record):
+    if record.raters is None:
+        return TripletData(record.triplets, len(record.items))
+    names, codes = np.unique(record.raters, return_inverse=True)
+    return TripletData(record.triplets, len(record.items), None, codes, len(names))
+
+
+def _predict(record, arguments, alpha, lapse):
+    groups = query_codes(record.triplets)
     if groups.max() < 1:
         raise ValueError("all answers are to one question: there is nothing to hold out.")
     split = GroupShuffleSplit(1, test_size=arguments.held_out, random_state=arguments.seed)
     train, test = next(split.split(record.triplets, groups=groups))
     seen = np.zeros(len(record.items), bool)
     seen[record.triplets[train]] = True
-    known = seen[record.triplets[test]].all(axis=1)
-    if not known.any():
+    known = test[seen[record.triplets[test]].all(axis=1)]
+    if not len(known):
         raise ValueError("every held-out answer is about an item that no other answer contains: there are too few.")
-    fitted, held_out = record.triplets[train], record.triplets[test][known]
-    rows = []
-    for n_components in sorted({*COMPARED, arguments.components}):
+    fitted, held_out = record.triplets[train], record.triplets[known]
+    raters = None if record.raters is None else record.raters[train]
+    rows: list[dict] = []
+    for n_components in range(1, max(MOST_COMPARED, arguments.components) + 1):
+        best = max((row["held_out"] for row in rows), default=0)
+        gains = len(rows) < LEAST_COMPARED or best in [row["held_out"] for row in rows[-2:]]
+        if n_components != arguments.components and (not gains or n_components > MOST_COMPARED):
+            continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit on all answers tells what is wrong
-            embedding = _model(record, n_components, arguments).fit(fitted).embedding_
-        accuracy = triplet_accuracy(embedding, held_out)
+            model = _model(record, n_components, arguments, alpha, lapse).fit(fitted, rater=raters)
+        accuracy = triplet_accuracy(model.embedding_, held_out)
+        standard_error, of_guesses = _errors(model.predict(held_out), held_out, groups[known], accuracy)
         rows.append(
             {
                 "components": n_components,
-                "fitted": triplet_accuracy(embedding, fitted),
+                "fitted": triplet_accuracy(model.embedding_, fitted),
                 "held_out": accuracy,
-                "standard_error": np.sqrt(accuracy * (1 - accuracy) / len(held_out)),
-                "z": (accuracy - 0.5) / (0.5 / np.sqrt(len(held_out))),
+                "standard_error": standard_error,
+                "z": (accuracy - 0.5) / of_guesses,
             }
         )
     return {
@@ -137,6 +191,14 @@ def _predict(record, arguments):
     }
 
 
+def _errors(right, triplets, queries, accuracy):
+    """Standard error of a share of right predictions, and that of guesses: responses to one query go together."""
+    by_query = np.bincount(queries, right - accuracy)
+    lower_is_near = np.where(triplets[:, 1] < triplets[:, 2], 1, -1)
+    of_guesses = np.sqrt((np.bincount(queries, lower_is_near) ** 2).sum()) / 2 / len(right)
+    return np.sqrt((by_query**2).sum()) / len(right), max(of_guesses, 0.5 / len(right))
+
+
 def _describe(record, model):
     embedding = model.embedding_
     n_neighbours = min(N_NEIGHBOURS, len(record.items) - 1)
@@ -144,7 +206,8 @@ def _describe(record, model):
     n_answers = np.bincount(record.triplets.ravel(), minlength=len(record.items))
     return {
         "components": embedding.shape[1],
-        "alpha": model.alpha,
+        "alpha": model.alpha_,
+        "lapse": _describe_lapse(model),
         "n_iter": model.n_iter_,
         "scales": np.sqrt((embedding**2).mean(axis=0)),
         "procrustes_error": None if record.points is None else procrustes_error(record.points, embedding),
@@ -160,20 +223,23 @@ def _describe(record, model):
     }
 
 
-def _model(record, n_components, arguments):
+def _describe_lapse(model):
+    if model.lapse != "auto":
+        return None
+    if not hasattr(model, "raters_"):
+        return model.lapse_
+    return [{"rater": str(rater), "rate": rate} for rater, rate in zip(model.raters_, model.lapse_, strict=True)]
+
+
+def _model(record, n_components, arguments, alpha, lapse):
     return StochasticTripletEmbedding(
         n_components,
         n_items=len(record.items),
-        alpha=arguments.alpha,
-        max_iter=1000,
+        alpha=alpha,
+        lapse=lapse,
+        max_iter=MAX_ITER,
         random_state=arguments.seed,
     )
-
-
-def _questions(triplets):
-    """Number of each answer's question: the same anchor and the same two items, in either order."""
-    pairs = np.sort(triplets[:, 1:], axis=1)
-    return np.unique(np.column_stack([triplets[:, 0], pairs]), axis=0, return_inverse=True)[1].ravel()
 
 
 def _write_coordinates(path, items, embedding):
@@ -202,11 +268,13 @@ def _write_answers(figures):
             f"{per_item['min']} to {per_item['max']})."
         ),
     ]
+    if figures["n_skipped"]:
+        lines.append(paragraph(f"{figures['n_skipped']} rows could not be read and are left out."))
     if figures["n_repeated"]:
         lines.append(
             paragraph(
                 f"{figures['n_repeated']} questions were answered more than once. {percent(figures['agreement'])} of "
-                "their answers agree with their majority, which no prediction can beat there."
+                "their answers agree with their majority."
             )
         )
     return "\n".join(lines)
@@ -237,8 +305,8 @@ def _write_prediction(figures):
             table(["components", "fitted", "held out", "error", "errors above chance"], rows),
             "",
             paragraph(
-                "Error: binomial standard error of the held-out share, which takes answers to be independent; errors "
-                "above chance: (share - 50 %) / (its standard error if all were guesses)."
+                "Error: standard error of the held-out share, over questions; errors above chance: (share - 50 %) / "
+                "(its standard error if all predictions were guesses)."
             ),
         ]
     )
@@ -258,11 +326,13 @@ def _write_embedding(figures):
     lines = [
         heading(f"Embedding of all answers in {figures['components']} components"),
         paragraph(
-            f"Stochastic triplet embedding with alpha = {figures['alpha']:g}, {figures['n_iter']} iterations. Standard "
-            f"deviations along its axes: {', '.join(f'{length:.2f}' for length in figures['scales'])}, in the unit in "
-            "which squared distances that differ by 1 are told apart by 73 % of the answers."
+            f"Stochastic triplet embedding with alpha = {figures['alpha']:.3g}, {figures['n_iter']} iterations. "
+            f"Standard deviations along its axes: {', '.join(f'{length:.2f}' for length in figures['scales'])}, in the "
+            "unit in which squared distances that differ by 1 are told apart by 73 % of the answers."
         ),
     ]
+    if figures["lapse"] is not None:
+        lines.append(paragraph(_write_lapse(figures["lapse"])))
     if figures["procrustes_error"] is not None:
         lines.append(
             paragraph(
@@ -274,3 +344,14 @@ def _write_embedding(figures):
     if len(shown) < figures["n_items"]:
         lines.append(f"(the {len(shown)} of {figures['n_items']} items with the most answers)")
     return "\n".join(lines)
+
+
+def _write_lapse(lapse):
+    if not isinstance(lapse, list):
+        return f"About {percent(lapse)} of the answers are wrong whatever the distances."
+    shown = sorted(lapse, key=lambda one: -one["rate"])[:SHOWN_ITEMS]
+    rates = ", ".join(f"{shorten(one['rater'], 20)} {percent(one['rate'], 0)}" for one in shown)
+    return (
+        "Answers that are wrong whatever the distances, by rater (50 % is guessing; the highest of "
+        f"{len(lapse)}): {rates}."
+    )
