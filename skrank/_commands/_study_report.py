@@ -87,7 +87,7 @@ def _write_certainty(figures):
         ["now", f"{error:.3f}"],
         *([f"{one['n']} more", f"{one['expected_error']:.3f}"] for one in figures["gains"]),
     ]
-    directory = figures["directory"]
+    further = f"python -m skrank study next {figures['directory']} --queries {figures['gains'][0]['n']}"
     return "\n".join(
         [
             heading(figures["title"], "="),
@@ -103,9 +103,7 @@ def _write_certainty(figures):
             "",
             table(["responses", "expected error"], rows, left=(0,)),
             "",
-            paragraph(
-                f"To ask the queries that help most: study next {directory} --queries {figures['gains'][0]['n']}"
-            ),
+            paragraph(f"To ask the queries that help most: {further}"),
         ]
     )
 

@@ -220,7 +220,8 @@ def write_asked(figures):
         "",
         paragraph(
             "Send each rater the page, which opens in any browser and needs no network, or the CSV file. Put the files "
-            f"that come back into {os.path.join(directory, _study_files.RESPONSES)}, then: study read {directory}"
+            f"that come back into {os.path.join(directory, _study_files.RESPONSES)}, then: python -m skrank study read "
+            f"{directory}"
         ),
     ]
     return "\n".join(lines)
@@ -302,7 +303,7 @@ def write_read(figures):
         if len(shown) < figures["n_unread"]:
             lines.append(f"(and {figures['n_unread'] - len(shown)} more; --json has all)")
         lines.append(paragraph("All other rows are recorded. Correct these and read again: nothing counts twice."))
-    lines += ["", paragraph(f"The map, and how sure it is: study report {directory} --plot map.png")]
+    lines += ["", paragraph(f"The map, and how sure it is: python -m skrank study report {directory} --plot map.png")]
     return "\n".join(lines)
 
 
