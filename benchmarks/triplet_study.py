@@ -1,7 +1,7 @@
 """Simulated studies with people: how many responses are needed, how true the promises are, whether anything is lost.
 
-    python benchmarks/triplet_study.py needed                # the table of the page "A human study" (20 minutes)
-    python benchmarks/triplet_study.py needed --items 60 --components 2 --lapses 0.1
+    python benchmarks/triplet_study.py needed --items 12 30 60 --components 2    # the table in the guide (20 minutes)
+    python benchmarks/triplet_study.py needed --items 60 --components 3 --lapses 0.1
     python benchmarks/triplet_study.py errors --items 60 --responses 1000 3000 --lapses 0.1
     python benchmarks/triplet_study.py raters                # six raters, one of whom guesses
     python benchmarks/triplet_study.py kills --times 200     # a process killed at random moments while telling
