@@ -23,13 +23,14 @@ penalty contributes alpha to M: what is not compared is as uncertain as the prio
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csr_array, diags_array, vstack
 from scipy.sparse.linalg import LinearOperator, cg
 from scipy.special import expit
 
 from skrank.linear_model._newton import center
 
 _BATCH_BYTES = 1 << 26
+_MOST_TERMS, _PRECISION = 25, 1e-11
 _RIDGE = 1e-10  # what no other cluster tells of has an infinite error: about 1 / _RIDGE
 
 
@@ -105,8 +106,8 @@ def penalty(alpha, n_items, n_parameters):
     return diags_array(np.where(np.arange(n_parameters) < n_items, alpha, 0.0)).tocsr()
 
 
-def jackknife_meat(contributions, n_clusters, inverse):
-    r"""Covariance of the gradient by leaving out clusters: :math:`\frac{G - 1}{G} \sum_g v_g v_g^\top`, sparse.
+def jackknife_factor(contributions, n_clusters, inverse):
+    r"""The :math:`v_g`, times the root of :math:`(G - 1) / G`, as a sparse matrix with a row for each cluster.
 
     Parameters
     ----------
@@ -118,11 +119,36 @@ def jackknife_meat(contributions, n_clusters, inverse):
         Inverse of the information; its diagonal, where there are too many items for the matrix, leaves out what
         connects the items of a cluster through others, which is one part in the number of opponents.
     """
-    meat = csr_array(2 * (len(inverse),))
-    for terms in contributions:
-        vectors = _jackknife_vectors(terms, inverse)
-        meat = meat + vectors.T @ vectors
-    return meat * ((n_clusters - 1) / n_clusters)
+    vectors = vstack([_jackknife_vectors(terms, inverse) for terms in contributions]).tocsr()
+    return vectors * np.sqrt((n_clusters - 1) / n_clusters)
+
+
+def gram(factor):
+    """factor' factor; by dense blocks where rows hold many items."""
+    n_rows, n_columns = factor.shape
+    if factor.nnz < 0.05 * n_rows * n_columns:
+        return factor.T @ factor
+    total = np.zeros(2 * (n_columns,))
+    size = max(1, _BATCH_BYTES // (8 * n_columns))
+    for start in range(0, n_rows, size):
+        block = factor[start : start + size].toarray()
+        total += block.T @ block
+    return csr_array(total)
+
+
+class FactoredMeat:
+    """A sparse matrix and the signed squares of sparse factors, of which only products with vectors are formed."""
+
+    def __init__(self, base, factors):
+        self.base, self.factors = base, factors
+
+    def __matmul__(self, vector):
+        return self.base @ vector + sum(sign * (factor.T @ (factor @ vector)) for sign, factor in self.factors)
+
+    def diagonal(self):
+        """The diagonal of the matrix."""
+        squares = (sign * (factor.multiply(factor)).sum(axis=0) for sign, factor in self.factors)
+        return self.base.diagonal() + sum(squares)
 
 
 def _jackknife_vectors(terms, inverse):
@@ -146,15 +172,34 @@ def _jackknife_vectors(terms, inverse):
         cell = (owner[:, None, None] * t + local[rows][:, :, None]) * t + local[rows][:, None, :]
         information = np.bincount(cell.ravel(), terms.information[rows].ravel(), len(batch) * t * t)
         information = information.reshape(len(batch), t, t)
+        right = np.where(mine, gradient[places], 0)
         index = indices[places]
         if inverse.ndim == 1:
-            leverage = information * inverse[index][:, None, :]
+            own = np.eye(t) * inverse[index][:, None, :]
         else:
-            leverage = information @ inverse[index[:, :, None], index[:, None, :]]
-        right = np.where(mine, gradient[places], 0)[:, :, None]
-        solved = np.linalg.solve((1 + _RIDGE) * np.eye(t) - leverage, right)[:, :, 0]
+            own = inverse[index[:, :, None], index[:, None, :]]
+        solved = _solve_leverages(information, own, right)
         values[places[mine]] = solved[mine]
     return csr_array((values, indices, indptr), shape=(n_clusters, n_parameters))
+
+
+def _solve_leverages(information, inverse, right):
+    """(I - H_g K)^-1 s for a batch: its series, which is short where clusters are small, or else elimination."""
+    result = right
+    for _ in range(_MOST_TERMS):
+        updated = right + _apply(information, _apply(inverse, result))
+        change, size = np.abs(updated - result).max(axis=1), np.abs(updated).max(axis=1)
+        result = updated
+        if (change <= _PRECISION * size).all():
+            return result
+    slow = ~(change <= _PRECISION * size)
+    system = (1 + _RIDGE) * np.eye(right.shape[1]) - information[slow] @ inverse[slow]
+    result[slow] = np.linalg.solve(system, right[slow][:, :, None])[:, :, 0]
+    return result
+
+
+def _apply(matrices, vectors):
+    return (matrices @ vectors[:, :, None])[:, :, 0]
 
 
 def _batches(sizes):

@@ -16,10 +16,12 @@ from skrank._random import as_generator, as_random_state
 from skrank._typing import Array, Floats, Integers, RandomState, validate_params
 from skrank.exceptions import InsufficientDataWarning
 from skrank.linear_model._covariance import (
+    FactoredMeat,
     centered_inverse,
     covariance_column,
     degrees_of_freedom,
-    jackknife_meat,
+    gram,
+    jackknife_factor,
     penalty,
     sampled_variances,
     sandwich,
@@ -57,6 +59,7 @@ class ScoresMixin:
     _clusterings: list[Any]
     _n_comparisons: Floats
     _covariance: Floats | None
+    _kept_meat: Any
 
     def covariance(self) -> Floats:
         """Covariance matrix of the scores.
@@ -248,7 +251,7 @@ class ScoresMixin:
             if count < 2:
                 column = f"column {way} of groups" if len(counts) > 1 else "groups"
                 raise ValueError(f"{column} has one value only, so that nothing tells how groups differ. Leave it out.")
-        self._covariance = None
+        self._covariance = self._kept_meat = None
         self._clusterings = list(zip((1, 1, -1), cells, counts, strict=False))
         self.errors_ = "clustered" if cells else "model"
         self.degrees_of_freedom_ = min(
@@ -317,10 +320,13 @@ class ScoresMixin:
         meat = penalty(self.alpha, n_items, self.information_.shape[0])
         if self.errors_ == "robust":
             return meat + self._likelihood.robust_meat(self._parameters, inverse)
-        for sign, cells, n_clusters in self._clusterings:
-            contributions = self._likelihood.contributions(self._parameters, cells)
-            meat = meat + sign * jackknife_meat(contributions, n_clusters, inverse)
-        return meat
+        factors = [
+            (sign, jackknife_factor(self._likelihood.contributions(self._parameters, cells), n_clusters, inverse))
+            for sign, cells, n_clusters in self._clusterings
+        ]
+        if inverse.ndim == 1:
+            return FactoredMeat(meat, factors)
+        return meat + sum(sign * gram(factor) for sign, factor in factors)
 
     def _sampled_variances(self, random_state):
         meat = self._sparse_meat()
@@ -334,7 +340,12 @@ class ScoresMixin:
         return np.maximum(np.where(same, variance + column[anchor] - 2 * column, variance), 0)
 
     def _sparse_meat(self):
-        return self.information_ if self.errors_ == "model" else self._meat(1 / self.information_.diagonal())
+        """The covariance of the gradient where there are too many items for a dense inverse; it is kept."""
+        if self.errors_ == "model":
+            return self.information_
+        if self._kept_meat is None:
+            self._kept_meat = self._meat(1 / self.information_.diagonal())
+        return self._kept_meat
 
     def _variance_of_difference(self, i, j):
         if len(self.scores_) <= EXACT_UP_TO:

@@ -10,7 +10,7 @@ A bucket S of several items before others, of worth W, comes first in any order 
 
 the probability that exponential clocks with the rates :math:`w_i`, :math:`i \in S`, all ring before the first of the
 others. In :math:`x = \log(-\log u)` the integrand is analytic in a strip and decays on both sides, so that the
-trapezoidal rule converges exponentially: with steps of 0.35 its error is about 1e-10. With
+trapezoidal rule converges exponentially: with steps of at most 0.35 its error is about 1e-10. With
 :math:`v_i = e^{x + \theta_i - \log W}` and :math:`a_i = v_i / (e^{v_i} - 1)`, under the integrand as a density,
 :math:`\partial \log P / \partial \theta_i = E a_i` and the second derivatives are
 :math:`\mathrm{Cov}(a_i, a_j) + [i = j] E\, a_i (1 - a_i - v_i)`; those by :math:`\log W` follow, as P depends on
@@ -33,7 +33,7 @@ from skrank.linear_model._newton import InformationBase
 
 _STEP = 0.35
 _EXTREME = 300.0
-_HIGHEST = 3.6  # exp(-exp(3.6)) is 1e-16
+_MOST_FACTORS = 30  # of a product of numbers up to 10^4
 _LEAST = 1e-150  # worth relative to the largest, whose square is a number
 _BLOCK = 1 << 20  # numbers in an array
 _KEPT = 1 << 23  # ranks, up to which what is computed from scores is kept
@@ -281,15 +281,15 @@ def tied_first(log_ratio):
     size = log_ratio.shape[1]
     clipped = np.clip(log_ratio, -_EXTREME, _EXTREME)
     ratio = np.exp(clipped)
-    # As P >= prod s / (1 + s), the integrand below x is less than e^((size + 1) x) prod(1 + s) of it.
-    lowest = (36 + size * np.log1p(ratio.max())) / (size + 1)
-    x = np.arange(-min(lowest, 36.0), _HIGHEST, _STEP)
+    # As P >= prod s / (1 + s), the integrand below x is less than e^((size + 1) x) prod(1 + s) of it, and above x less
+    # than e^(x - e^x) prod(1 + s) / s.
+    lowest = min((36 + size * np.log1p(ratio.max())) / (size + 1), 36.0)
+    highest = np.log(40 + size * np.log1p(1 / ratio.min()))
+    step = min(_STEP, 0.7 / np.sqrt(size + 1))  # many items make a narrow integrand
+    x = np.arange(-lowest, highest, step)
     v = ratio[:, :, None] * np.exp(x)
     rung = -np.expm1(-v)
-    scale = np.minimum(ratio, 1)  # against underflow
-    density = np.multiply.reduce(rung / scale[:, :, None], axis=1) * (np.exp(x - np.exp(x)) * _STEP)
-    total = density.sum(axis=1)
-    density /= total[:, None]
+    density, log_probability = _normalized(rung, np.minimum(ratio, 1), x, step)
     a = v * (1 - rung) / rung
     slope = (a @ density[:, :, None])[:, :, 0]
     centered = a - slope[:, :, None]
@@ -297,7 +297,21 @@ def tied_first(log_ratio):
     number = np.arange(size)
     curvature[:, number, number] += ((a * (1 - a - v)) @ density[:, :, None])[:, :, 0]
     below = np.minimum(log_ratio + _EXTREME, 0)  # P is proportional to the worth there
-    return np.log(total) + (np.log(scale) + below).sum(axis=1), slope, curvature
+    return log_probability + below.sum(axis=1), slope, curvature
+
+
+def _normalized(rung, scale, x, step):
+    """The integrand as a density over x, and the logarithm of the integral; `scale` is against underflow."""
+    if rung.shape[1] <= _MOST_FACTORS:
+        product = np.multiply.reduce(rung / scale[:, :, None], axis=1)
+        density = product * (np.exp(x - np.exp(x)) * step)
+        log_scale = np.log(scale).sum(axis=1)
+    else:
+        logs = np.log(rung).sum(axis=1) + x - np.exp(x) + np.log(step)
+        log_scale = logs.max(axis=1)
+        density = np.exp(logs - log_scale[:, None])
+    total = density.sum(axis=1)
+    return density / total[:, None], np.log(total) + log_scale
 
 
 class StageInformation(InformationBase):

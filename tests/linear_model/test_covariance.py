@@ -6,10 +6,12 @@ from scipy.special import expit
 from skrank.linear_model import BradleyTerry
 from skrank.linear_model._covariance import (
     Contributions,
+    FactoredMeat,
     centered_inverse,
     covariance_column,
     degrees_of_freedom,
-    jackknife_meat,
+    gram,
+    jackknife_factor,
     sampled_variances,
     sandwich,
 )
@@ -92,7 +94,12 @@ def test_batches_of_clusters_of_all_sizes():
     inverse = np.linalg.inv(total + full.sum(axis=0))
     vectors = [np.linalg.solve(np.eye(n_parameters) - own @ inverse, s) for own, s in zip(full, gradient, strict=True)]
     expected = sum(np.outer(v, v) for v in vectors) * (n_clusters - 1) / n_clusters
-    np.testing.assert_allclose(jackknife_meat([terms], n_clusters, inverse).toarray(), expected, atol=1e-7)
+    factor = jackknife_factor([terms], n_clusters, inverse)
+    np.testing.assert_allclose((factor.T @ factor).toarray(), expected, atol=1e-7)
+    np.testing.assert_allclose(gram(factor).toarray(), expected, atol=1e-7)
+    factored = FactoredMeat(csr_array(np.eye(n_parameters)), [(2, factor), (-1, factor)])
+    np.testing.assert_allclose(factored @ np.ones(n_parameters), 1 + expected.sum(axis=1), atol=1e-7)
+    np.testing.assert_allclose(factored.diagonal(), 1 + expected.diagonal(), atol=1e-7)
 
 
 def test_what_only_one_group_tells_of_has_a_large_error():

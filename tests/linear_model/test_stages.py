@@ -124,3 +124,13 @@ def test_elementary_symmetric_polynomials():
     e = elementary(x, 3)
     assert [value.item() for value in e] == [1, 10, 35, 50]
     np.testing.assert_allclose(without_one(x, e, 2), [[26, 19, 14, 11]])
+
+
+@pytest.mark.parametrize("size", [1, 4, 13, 40, 200])
+def test_equal_items_have_a_product_as_their_probability(size):
+    log_ratio = np.array([-300.0, -6, -3, 0, 3, 8])
+    odds = np.exp(-log_ratio)[:, None] / np.arange(1, size + 1)
+    log_probability, slope, curvature = tied_first(np.tile(log_ratio[:, None], size))
+    np.testing.assert_allclose(log_probability, -np.log1p(odds).sum(axis=1), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(slope.sum(axis=1), (odds / (1 + odds)).sum(axis=1), rtol=1e-6)
+    np.testing.assert_allclose(curvature.sum(axis=(1, 2)), -(odds / (1 + odds) ** 2).sum(axis=1), rtol=1e-5, atol=1e-6)
