@@ -28,9 +28,9 @@ from skrank.inspection import (
 )
 from skrank.kernel_approximation import MallowsFeatures
 from skrank.kernels import KendallKernel, MallowsKernel, PartialRankingKernel
-from skrank.linear_model import BradleyTerry, PlackettLuce
+from skrank.linear_model import BradleyTerry, PersonalBradleyTerry, PlackettLuce
 from skrank.manifold import LandmarkOrdinalEmbedding, StochasticTripletEmbedding
-from skrank.mixture import MallowsMixture, SeparatedMallowsMixture
+from skrank.mixture import BradleyTerryMixture, MallowsMixture, SeparatedMallowsMixture
 from skrank.preprocessing import OrderingEncoder
 
 matplotlib.use("Agg")
@@ -63,6 +63,8 @@ CASES = [
     (BradleyTerry(), PAIRS),
     (PlackettLuce(), RANKS),
 ]
+# Their fit needs the judge of each comparison.
+OF_JUDGES = [PersonalBradleyTerry(), BradleyTerryMixture(2, random_state=0)]
 TRANSFORMERS = [(estimator, X) for estimator, X in CASES if hasattr(estimator, "transform")]
 
 
@@ -96,7 +98,20 @@ def test_no_estimator_is_forgotten():
         for value in (getattr(package, name) for name in getattr(package, "__all__", ()))
         if inspect.isclass(value) and issubclass(value, BaseEstimator) and hasattr(value, "fit")
     }
-    assert public == {type(estimator) for estimator, _ in CASES}
+    assert public == {type(estimator) for estimator, _ in CASES} | {type(estimator) for estimator in OF_JUDGES}
+
+
+@pytest.mark.parametrize("estimator", OF_JUDGES, ids=name_of)
+def test_estimators_of_judges_survive_pickling_and_cloning(estimator):
+    judges = np.arange(len(PAIRS)) % 8
+    fitted = clone(estimator).fit(PAIRS, groups=judges)
+    expected = fitted.predict_proba(PAIRS, groups=judges)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict_proba(PAIRS, groups=judges), expected)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(clone(fitted))
+    again = clone(fitted).fit(PAIRS, groups=judges)
+    np.testing.assert_array_equal(again.predict_proba(PAIRS, groups=judges), expected)
+    assert repr(fitted) == repr(estimator)
 
 
 @every_estimator

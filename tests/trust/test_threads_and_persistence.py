@@ -156,8 +156,9 @@ def test_nothing_in_the_library_evaluates_input():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 called = getattr(node.func, "id", getattr(node.func, "attr", None))
-                of_regex = getattr(getattr(node.func, "value", None), "id", None) == "re"
-                assert called not in forbidden or of_regex, f"{path.name}, line {node.lineno}: {called}"
+                # re.compile makes a pattern, and json.loads gives nothing but data.
+                harmless = getattr(getattr(node.func, "value", None), "id", None) in ("re", "json")
+                assert called not in forbidden or harmless, f"{path.name}, line {node.lineno}: {called}"
                 for keyword in node.keywords:
                     assert keyword.arg not in ("allow_pickle", "shell"), f"{path.name}, line {node.lineno}"
             if isinstance(node, (ast.Import, ast.ImportFrom)):
