@@ -98,9 +98,10 @@ stability_ : ndarray of shape (n_components,)
 half_indices_ : ndarray of shape (n_halves, n_components)
     The indices of which `stability_` is the mean. Only with it, and not for the marginal model of missing items.
 n_samples_required_ : float
-    Number of voters from which all centers are determined with a risk of 5 %, if the mixture is right: the largest
-    of ``log((n_items - 1) / .05) / log((1 + phi) / (2 sqrt(phi))) / weight``, divided by the mean number of times
-    that a voter orders a pair of items (1 for full rankings).
+    Number of voters from which all centers are determined with a risk of 5 %, if the mixture is right and its
+    components are far apart (close ones need more: see the rank sets of `bootstrap`): the largest of
+    ``log((n_items - 1) / .05) / log((1 + phi) / (2 sqrt(phi))) / weight``, divided by the mean number of times that a
+    voter orders a pair of items (1 for full rankings).
 n_features_in_ : int
     Number of items.
 feature_names_in_ : ndarray of shape (n_items,)
@@ -377,7 +378,8 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_components)
-            Equal within a voter; `weights_` where a voter orders no two items.
+            Equal within a voter; `weights_` where a voter orders no two items. They take the fitted parameters for
+            known; those that `bootstrap` averages over refits do not.
         """
         check_is_fitted(self)
         data, inverse = self._table(X, groups=groups, counted=False)
