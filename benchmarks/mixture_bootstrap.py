@@ -45,9 +45,7 @@ def main(kind, n_sets, first_seed, n_samples, n_draws):
         found["back"].append(sure.recovery >= 0.9)
     means = ", ".join(f"{name} {np.mean(values):.3f}" for name, values in found.items())
     fit, bootstrap = seconds / n_sets
-    print(
-        f"{kind} centers, {n_samples} rankings, {n_sets} data sets: {means}; fit {fit:.2f} s, bootstrap {bootstrap:.2f} s"
-    )
+    print(f"{kind} centers, {n_samples} rankings, {n_sets} sets: {means}; fit {fit:.2f} s, redraws {bootstrap:.2f} s")
 
 
 if __name__ == "__main__":
