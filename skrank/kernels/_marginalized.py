@@ -32,7 +32,7 @@ class MarginalizedKernel(RankingKernel):
         A kernel on full rankings: one of `skrank.kernels`, or a sum, product or power of them.
     method : {"antithetic", "monte_carlo", "herding", "joint_herding"}, default="antithetic"
         - "antithetic": pairs of a random consistent ranking and its mirror image, as uniform as itself. For kernels
-          that are nearly linear in the pairs or positions (Kendall, Spearman, Mallows of small `nu`) the variance is 4
+          that are nearly linear in the pairs or positions (Kendall, Spearman, Mallows of small `nu`) the variance is 3
           to 3000 times lower than that of independent samples; for Hamming and for large `nu` it can be up to twice as
           high. :class:`PartialRankingKernel` with ``method="auto"`` finds out which is lower.
         - "monte_carlo": independent samples.
