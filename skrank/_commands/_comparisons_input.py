@@ -90,7 +90,7 @@ def add_arguments(parser):
 
 def generated_comparisons():
     """The games of the American League East in 1987."""
-    winner, loser = np.nonzero(WINS)
+    winner, loser = np.nonzero(np.array(WINS))
     teams = np.array(TEAMS, dtype=object)
     weight = np.array(WINS, dtype=float)[winner, loser]
     title = "Baseball: games of the American League East, 1987"

@@ -55,7 +55,8 @@ def read_items(path):
     """The items of a CSV with the columns name, text, picture (any of the last two may be missing)."""
     rows, lines = read_cells(_utf8(read_bytes(path)), path)
     columns = _item_columns(rows[0], path)
-    items, seen = [], {}
+    items: list = []
+    seen: dict = {}
     for row, line in zip(rows[1:], lines[1:], strict=True):
         if len(row) != len(rows[0]):
             raise parse_error(path, line, f"{len(row)} cells, but the header has {len(rows[0])}.")

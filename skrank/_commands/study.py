@@ -180,7 +180,9 @@ def _notes_on_sheets(study, written):
 
 def _sheets(study):
     """(name of the files, rater, ids) of each sheet: one for each time that queries were asked of a rater."""
-    sheets, rounds, names = [], {}, {}
+    sheets: list = []
+    rounds: dict = {}
+    names: dict = {}
     for first, rater, size in study.rounds():
         rounds[rater] = rounds.get(rater, 0) + 1
         if rater not in names:
@@ -256,7 +258,8 @@ def _record(study, path):
     """Record what is in a file: counts, and the rows that could not be read."""
     found, unread, n_unanswered = _study_files.read_responses(path, study)
     known = {(one.id, one.rater): (one.response, "the study has") for one in study.responses()}
-    new, n_known = {}, 0
+    new: dict = {}
+    n_known = 0
     for line, number, response, rater in found:
         earlier, source = known.get((number, rater), (response, None))
         if source is None:
@@ -273,7 +276,7 @@ def _record(study, path):
     for rater, rows in new.items():
         study.tell([number for number, _ in rows], [response for _, response in rows], rater)
     counts = {
-        "n_new": sum(map(len, new.values())),
+        "n_new": sum(len(rows) for rows in new.values()),
         "n_known": n_known,
         "n_unanswered": n_unanswered,
         "n_unread": len(unread),

@@ -163,7 +163,7 @@ def cluster_stability(
     counted = n_buckets(ranks) > 1
     rows = ranks[counted]
     several = not isinstance(n_clusters, Integral)
-    numbers = list(n_clusters) if several else [n_clusters]  # type: ignore[arg-type]
+    numbers: list = list(n_clusters) if several else [n_clusters]  # type: ignore[arg-type]
     n_distinct = len(np.unique(rows, axis=0))
     if several:
         numbers = [number for number in numbers if number < n_distinct]

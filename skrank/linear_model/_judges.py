@@ -129,8 +129,10 @@ class JudgeLikelihood:
     @cached_property
     def _tastes(self):
         votes = self.votes
-        ends = [np.searchsorted(self.nodes, votes.judge * votes.n_items + end) for end in (votes.left, votes.right)]
-        return hstack([self._differences, _incidence(*ends, len(self.nodes))]).tocsr()
+        left, right = (
+            np.searchsorted(self.nodes, votes.judge * votes.n_items + end) for end in (votes.left, votes.right)
+        )
+        return hstack([self._differences, _incidence(left, right, len(self.nodes))]).tocsr()
 
     @cached_property
     def ridge(self):

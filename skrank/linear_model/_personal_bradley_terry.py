@@ -289,7 +289,8 @@ def _check_judges(groups, n_rows):
     if judges.ndim != 1:
         raise ValueError(f"groups must have one column, the judge of each comparison; its shape is {judges.shape}.")
     check_consistent_length(np.empty(n_rows), judges)
-    gap = np.flatnonzero(encode(judges, label_array(["a", "b"])) == GAP) if judges.dtype.kind in "OUSf" else []
+    may_lack = judges.dtype.kind in "OUSf"
+    gap = np.flatnonzero(encode(judges, label_array(["a", "b"])) == GAP) if may_lack else np.empty(0, np.intp)
     if len(gap):
         raise ValueError(f"groups[{gap[0]}] is {judges.tolist()[gap[0]]!r}: every comparison needs a judge. Drop it.")
     return judges

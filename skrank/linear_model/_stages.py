@@ -321,7 +321,7 @@ class StageInformation(InformationBase):
         self.likelihood, self.scores = likelihood, scores
 
     @cached_property
-    def diagonal(self):
+    def diagonal(self):  # type: ignore[override]
         n_items = len(self.scores)
         total = np.full(n_items, float(self.likelihood.alpha))
         for rows, items, terms in self.likelihood.terms(self.scores):

@@ -70,13 +70,16 @@ def agreement_counts(record):
 
 def summarize_raters(record, lapses):
     """A `RaterSummary` of each rater, in the order of their first responses."""
-    n_responses, n_unknown, n_left = (defaultdict(int) for _ in range(3))
+    n_responses: defaultdict = defaultdict(int)
+    n_unknown: defaultdict = defaultdict(int)
+    n_left: defaultdict = defaultdict(int)
     for (_, rater), left in record.responses.items():
         name = rater_name(rater)
         n_responses[name] += 1
         n_unknown[name] += left is None
         n_left[name] += left is True
-    n_repeated, n_alike = defaultdict(int), defaultdict(int)
+    n_repeated: defaultdict = defaultdict(int)
+    n_alike: defaultdict = defaultdict(int)
     for answers in answers_by_triplet(record).values():
         by_rater = defaultdict(list)
         for rater, lower in answers:

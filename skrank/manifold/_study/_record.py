@@ -119,8 +119,9 @@ class Record:
     def named_responses(self, items):
         """All responses, in the order in which they were told."""
         return [
-            Response(number, *(items[item] for item in self.queries[number][:3]), rater, NAMES[left])
+            Response(number, items[anchor], items[first], items[second], rater, NAMES[left])
             for (number, rater), left in self.responses.items()
+            for anchor, first, second in [self.queries[number][:3]]
         ]
 
     def open_ids(self):

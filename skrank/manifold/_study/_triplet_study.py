@@ -302,7 +302,7 @@ class TripletStudy:
         else:
             fresh = new_triplets(n_items, n - n_repeated, asked, rng)
         fresh = rng.permutation(fresh)
-        earlier = [*queries, *(Query(*triplet, rater) for triplet in fresh.tolist())]
+        earlier = [*queries, *(Query(anchor, first, second, rater) for anchor, first, second in fresh.tolist())]
         again = repeated_triplets(earlier, rater, n_repeated, rng)
         # a triplet of this very batch comes again in its second half
         head, tail = np.split(fresh, [n // 2])
