@@ -66,7 +66,9 @@ def read_record(path, skip_invalid=False):
     table, lines = [row for row in rows[n_header:]], lines[n_header:]
     if not table:
         raise parse_error(path, 1, "no answers: a header and at least two rows are expected.")
-    kept, kept_lines, refused = [], [], None
+    kept: list = []
+    kept_lines: list = []
+    refused: ValueError | None = None
     for row, line in zip(table, lines, strict=True):
         try:
             kept.append(_read_row(path, row, line, columns, len(rows[0])))
@@ -75,7 +77,7 @@ def read_record(path, skip_invalid=False):
             if not skip_invalid:
                 raise
             refused = refused or error
-    if not kept:
+    if not kept and refused is not None:
         raise refused
     responses = _responses(path, [one[3] for one in kept], kept_lines)
     undecided = np.zeros(len(kept), bool) if responses is None else responses == 0
@@ -112,7 +114,7 @@ def _columns(path, header):
     if "anchor" in roles and {"near", "far"} <= roles.keys() and not {"left", "right"} & roles.keys():
         return Columns(roles["anchor"], roles["near"], roles["far"], roles.get("response"), roles.get("rater")), 1
     if {"anchor", "left", "right", "response"} <= roles.keys() and not {"near", "far"} & roles.keys():
-        return Columns(*(roles[role] for role in ("anchor", "left", "right", "response")), roles.get("rater")), 1
+        return Columns(roles["anchor"], roles["left"], roles["right"], roles["response"], roles.get("rater")), 1
     if roles.keys() - {"response"}:
         raise parse_error(
             path,
@@ -135,7 +137,7 @@ def _read_row(path, row, line, columns, n_columns):
     """Three labels, the response and the rater of a row."""
     if len(row) != n_columns:
         raise parse_error(path, line, f"{len(row)} cells, but the first line has {n_columns}.")
-    cells = [None if place is None else row[place] for place in columns]
+    cells: list = [None if place is None else row[place] for place in columns]
     for cell, role in zip(cells, Columns._fields, strict=True):
         if cell == "":
             raise parse_error(path, line, f"the {role} is empty.")
