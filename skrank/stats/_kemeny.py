@@ -15,6 +15,7 @@ from skrank.stats._kemeny_search import FLOAT_TOLERANCE, insertion_search, recom
 
 MAX_EXACT_ITEMS = 20
 BATCH_PERTURBATIONS = 5
+FEW_ITEMS = 64
 IMPROVEMENT_ROUNDS = 3
 
 
@@ -23,10 +24,19 @@ def preferences_from_pair_sums(pair_sums):
     """Antisymmetric matrices (M, n, n) from their upper triangles (M, n (n - 1) / 2), pairs as in `pair_indices`."""
     n_pairs = pair_sums.shape[1]
     n_items = int(round((1 + np.sqrt(1 + 8 * n_pairs)) / 2))
-    i, j = pair_indices(n_items)
     preferences = np.zeros((len(pair_sums), n_items, n_items))
-    preferences[:, i, j] = pair_sums
-    preferences[:, j, i] = -preferences[:, i, j]
+    if n_items <= FEW_ITEMS:
+        i, j = pair_indices(n_items)
+        preferences[:, i, j] = pair_sums
+        preferences[:, j, i] = -pair_sums
+        return preferences
+    # Many items: slices of rows and columns in place of scattered entries.
+    start = 0
+    for item in range(n_items - 1):
+        stop = start + n_items - 1 - item
+        preferences[:, item, item + 1 :] = pair_sums[:, start:stop]
+        preferences[:, item + 1 :, item] = -pair_sums[:, start:stop]
+        start = stop
     return preferences
 
 

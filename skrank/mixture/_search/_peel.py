@@ -33,7 +33,7 @@ def candidates(data, mixture, rng, options):
     Consensus of the sides of every component (`split_sides`); random rankings, and the most repeated ones (the heavy
     hitters of Fact 2); the centers themselves, tighter and wider (the concentric components of Lemma 9).
     """
-    split_centers, split_dispersions, _ = maximization(data, split_sides(data, mixture))
+    split_centers, split_dispersions, _ = maximization(data, split_sides(data, mixture), thorough=False)
     n_points = min(options.n_points, data.n_rows)
     points = rng.choice(data.n_rows, n_points, replace=False, p=data.weights / data.total_weight)
     heavy = np.argsort(-data.weights, kind="stable")[: options.n_heavy]

@@ -76,7 +76,7 @@ def splits(data, mixture, n_splits):
     for component, scores, _ in directions:
         lower = side(row_weights[component], scores, 0.5)
         halves += [lower, row_weights[component] - lower]
-    centers, dispersions, _ = maximization(data, np.array(halves, np.float32))
+    centers, dispersions, _ = maximization(data, np.array(halves, np.float32), thorough=False)
     return [
         _with_halves(mixture, direction.component, centers[rows], dispersions[rows])
         for direction, rows in zip(directions, (slice(i, i + 2) for i in range(0, len(halves), 2)), strict=True)
