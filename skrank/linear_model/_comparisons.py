@@ -80,8 +80,8 @@ def check_outcomes(y, numbers, items):
     refuse_masked(y, "y")
     y = column_or_1d(y)
     check_consistent_length(first, y)
-    if y.dtype.kind in "US" or (y.dtype.kind == "O" and str in set(map(type, y.tolist()))):
-        share = _shares_of_words(y.astype(object), first, second, items)
+    if y.dtype.kind in "US" or (y.dtype.kind == "O" and _has_strings(y)):
+        share = _shares_of_words(y.astype(object, copy=False), first, second, items)
         return Outcomes(share, share == 0.5, True, False)
     share = y.astype(np.float64)
     outside = np.flatnonzero(~((share >= 0) & (share <= 1)))
@@ -92,6 +92,10 @@ def check_outcomes(y, numbers, items):
         )
     are_shares = bool((~np.isin(share, (0, 0.5, 1))).any())
     return Outcomes(share, np.zeros(len(share), bool) if are_shares else share == 0.5, False, are_shares)
+
+
+def _has_strings(y):
+    return isinstance(y[0], str) or str in set(map(type, y.tolist()))
 
 
 def _shares_of_words(y, first, second, items):
