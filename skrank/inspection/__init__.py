@@ -1,6 +1,7 @@
 """Displays that plot rankings and fitted estimators."""
 
 from skrank.inspection._mallows_mixture import MallowsMixtureDisplay
+from skrank.inspection._mixture_bootstrap import MixtureBootstrapDisplay
 from skrank.inspection._ordinal_embedding import OrdinalEmbeddingDisplay
 from skrank.inspection._pairwise_preference import PairwisePreferenceDisplay
 from skrank.inspection._rank_distribution import RankDistributionDisplay
@@ -9,6 +10,7 @@ from skrank.inspection._score import ScoreDisplay
 
 __all__ = [
     "MallowsMixtureDisplay",
+    "MixtureBootstrapDisplay",
     "OrdinalEmbeddingDisplay",
     "PairwisePreferenceDisplay",
     "RankDistributionDisplay",
