@@ -18,8 +18,8 @@ class MixtureBootstrapDisplay:
     """Places of the items in one component's center over redraws of the voters, as a heat map with rank sets.
 
     Create it with :meth:`from_bootstrap` or :meth:`from_estimator`. Rows are the items in the order of the center,
-    columns places; a dark cell on the diagonal and nothing beside it is a place that other voters would give, too. A line
-    spans the rank set of each item.
+    columns places. A dark cell on the diagonal with nothing beside it is a place that other voters would give, too. A
+    line spans the rank set of each item.
 
     Parameters
     ----------
