@@ -89,7 +89,7 @@ def figure2(n, c, seeds, with_ste):
         print(f"Figure 2, n = {n}, d = 2, c = {c}, seed {seed}")
         X = gaussian(n, 2, seed)
         variants = {
-            "LOE, 20 random landmarks": {"refine": None, "landmarks": "random"},
+            "LOE, as in the paper": {"refine": None, "landmarks": "random", "design": "iid"},
             "LOE": {"refine": None},
             "LOE, refine='mle'": {"refine": "mle"},
         }

@@ -24,7 +24,7 @@ _RADII = (0.6, 0.8, 1.25, 1.6)
 _OTHER_PLACES = 8
 _OUTLYING = 0.15  # weight of an item in the prior; the least of a normal cloud of a million is 0.2
 _MOST_CHANGES = 10**7  # responses times places of others
-_MOST_FOR_SCALE = 10**7  # responses, beyond which the scale of the first stage has to do
+_MOST_FOR_PRIOR = 10**7  # responses, beyond which they overrule a prior and each further descent is expensive
 
 
 @dataclass(frozen=True)
@@ -257,7 +257,9 @@ def maximize_likelihood(
             estimates_lapse=estimates_lapse,
         )
 
-    if has_prior and sum(map(len, losses)) <= _MOST_FOR_SCALE:
+    is_large = sum(map(len, losses)) > _MOST_FOR_PRIOR
+    has_prior = has_prior and (not is_large or bool(np.any(lapse)))
+    if not is_large and has_prior:
         X = X * _best_scale(loss, X, lapse)
     if has_prior and np.any(lapse):
         loss.prior = StudentPrior.of_spread(X)  # lapses leave a loss without it no scale where nothing else errs

@@ -10,6 +10,7 @@ from skrank.manifold._triplet_loss import NO_LAPSE
 
 USUAL_LAPSE = 0.05
 _LOGIT_DEVIATION = 3.0  # of a lapse rate's prior, so wide that a few dozen responses overrule it
+_LARGE = 10**6  # coordinates, beyond which the memory of the former steps counts
 _LONGEST_FIRST_STEP = 0.5  # in units in which responses err at squared distances near 1
 
 
@@ -149,7 +150,13 @@ def minimize_loss(loss, start, max_iter, tol, callback=None, *, lapse=NO_LAPSE, 
         jac=True,
         method="L-BFGS-B",
         callback=after_iteration,
-        options={"maxiter": max_iter, "maxfun": 10 * max_iter, "maxcor": 8, "ftol": 1e-8, "gtol": 0},
+        options={
+            "maxiter": max_iter,
+            "maxfun": 10 * max_iter,
+            "maxcor": 8 if start.size < _LARGE else 4,
+            "ftol": 1e-8,
+            "gtol": 0,
+        },
     )
     # single precision can end the descent first: the loss no longer changes at its own rounding
     state["converged"] |= result.status == 0 or bool(state["step"] <= 10 * tol and result.status == 2)

@@ -11,7 +11,7 @@ from skrank.manifold._triplet_fit import TripletData, TripletSettings, fit_tripl
 from skrank.manifold._triplet_loss import NO_LAPSE
 
 _PILOT_TOL = 0.3
-_PILOT_ITERATIONS = 20
+_PILOT_ITERATIONS = 4
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ _PILOT_MAX_ITER = 8
 _COARSE = 10
 _ITERATIONS_A_PASS = 10
 _UNIFORM_SHARE = 0.3
+_RANKING_SHARE = 0.6  # a ranking of too few shifts misplaces items beyond repair
 _MOST_UNIFORM = 3 * 10**6  # random triplets, beyond which a ranking from landmarks is the faster pilot
 _SMALL_BUDGET = 100  # responses an item, below which all are to uniform queries
 _LARGE_SHARE = 0.05  # of all queries there are, above which all are uniform, lest any is repeated
@@ -170,6 +171,7 @@ def plan_stages(n_items, n_landmarks, n_comparisons, n_components, has_landmarks
     first = int(_UNIFORM_SHARE * total)
     if first <= _MOST_UNIFORM:
         return StagePlan(first, None, total - first)
+    first = int(_RANKING_SHARE * total)
     ranking = plan_budget(n_items, n_landmarks, first, not has_landmarks)
     n_ranking = (ranking.pilot + ranking.ranking) * n_landmarks * (n_items - 1)
     return StagePlan(0, ranking, total - n_ranking)
