@@ -102,6 +102,7 @@ def test_remedies_work_when_followed_literally(name, capsys):
 
 @pytest.mark.parametrize("ending", ["xlsx", "ods"])
 def test_workbooks(tmp_path, ending):
+    pytest.importorskip({"xlsx": "openpyxl", "ods": "odf"}[ending])
     path = tmp_path / f"votes.{ending}"
     frame = pd.DataFrame({"respondent": ["r1", "r2"], "Ann": [1, 2], "Ben": [2, 1], "Cid": [3, None]})
     with pd.ExcelWriter(path) as writer:
