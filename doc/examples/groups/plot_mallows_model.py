@@ -8,6 +8,7 @@ takes to find it.
 
 # %%
 # The distribution of Kendall's distance from the center, ten items. phi = 0 is the center alone, phi = 1 uniform.
+# sphinx_gallery_thumbnail_number = -1
 import matplotlib.pyplot as plt
 import numpy as np
 
