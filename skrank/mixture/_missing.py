@@ -10,14 +10,12 @@ from skrank.mixture._marginal import (
     MarginalRankings,
     climb,
     evaluate,
-    exchange_losses,
     is_within_reach,
     polish,
 )
 from skrank.mixture._model import Mixture, description_length
 from skrank.mixture._pair_counts import PairCounts
 from skrank.mixture._search import Fit, path_entry
-from skrank.mixture._transpositions import neighbor_losses
 
 SETTLED = 0.05  # nats in total by which a step of the climb must raise the likelihood
 MAX_ITER = 50
@@ -43,13 +41,6 @@ def posterior(data, mixture, missing):
     if missing == "marginal" and leaves_items_out(data):
         return tuple(evaluate(MarginalRankings(data), mixture)[:3])
     return expectation(data, mixture, with_log_density=True)
-
-
-def losses_of_exchanges(data, mixture, missing):
-    """`neighbor_losses` under either model."""
-    if missing == "marginal" and leaves_items_out(data):
-        return exchange_losses(MarginalRankings(data), mixture)
-    return neighbor_losses(data, mixture)
 
 
 def decide(search, fit, missing, options, *, by_description):

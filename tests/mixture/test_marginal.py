@@ -8,7 +8,6 @@ import pytest
 from skrank._mallows import sample_mallows
 from skrank._rankings import densify
 from skrank.exceptions import InsufficientDataWarning
-from skrank.inspection import MallowsMixtureDisplay
 from skrank.mixture import MallowsMixture
 from skrank.mixture._marginal import MarginalRankings, climb, evaluate, exchange_losses, is_within_reach, polish
 from skrank.mixture._model import Mixture
@@ -136,9 +135,6 @@ def test_auto_takes_the_marginal_model_where_items_are_missing_from_full_ranking
     # What everything else makes of it.
     copy = pickle.loads(pickle.dumps(mixture))
     np.testing.assert_array_equal(copy.score_samples(X[:50]), mixture.score_samples(X)[:50])
-    display = MallowsMixtureDisplay._computed(mixture, X)
-    assert display.losses.shape == (2, 6)
-    assert display.losses.min() > 0
 
 
 def test_auto_takes_the_subset_model_where_voters_ranked_what_they_saw():
