@@ -132,25 +132,3 @@ def fit_task(estimator: Any, X: Any = None, y: Any = None, n_stages: int = 0, na
     context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
     yield Task(estimator, context)
     context.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes={})
-
-
-# ---------------------------------------------------------------- until every package uses `fit_task`
-def track(estimator, context, name, iterable, length, task_name=None):
-    """`Task.track` of a context that the estimator has opened itself."""
-    return Task(estimator, context).track(name, iterable, length, task_name)
-
-
-@contextmanager
-def iterations(tracked):
-    """A callback for a loop that belongs to others: each call ends one task of a tracked stage and begins the next."""
-    iterator = iter(tracked)
-
-    def after_iteration(*_):
-        next(iterator, None)
-
-    try:
-        after_iteration()  # begins the first one
-        yield after_iteration
-    finally:
-        if hasattr(iterator, "close"):
-            iterator.close()
