@@ -57,19 +57,6 @@ def _shared_neighbors(first, second):
     return np.flatnonzero(place[:-1] - place[1:] == 1)
 
 
-def neighbor_losses(data, mixture):
-    """What exchanging neighbors costs in total log-likelihood: how sure the centers are of their orders.
-
-    Returns
-    -------
-    losses : ndarray of shape (n_components, n_items - 1)
-        For the items at places t and t + 1 of each center, in nats; negative where the exchange would gain.
-    """
-    gains, _ = transposition_gains(data, mixture, expectation(data, mixture)[0])
-    shape = mixture.n_components, data.n_items - 1
-    return -data.total_weight * gains[: shape[0] * shape[1]].reshape(shape)
-
-
 def best_transposition(data, mixture, responsibilities=None):
     """The move that gains most: (gain in mean log-likelihood, mixture after it)."""
     if responsibilities is None:
