@@ -316,7 +316,7 @@ def write_components(figures):
                     group agree, 1 if its rankings are random. Stability: how much of a group random halves of the
                     voters, searched anew, find again: 1 is all of it, below {STABLE:g} do not rely on it. Came back:
                     the halves that have a group which shares more with it than not. Least sure order: how many of the
-                    refits reverse the closest two neighbors. Neighbors that more than {percent(1 - SURE, 0)} reverse
+                    refits reverse the closest two neighbors. Neighbors that more than {percent(1 - SURE)} reverse
                     are joined by ~, others by >."""
                 )
             ),

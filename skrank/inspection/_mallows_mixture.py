@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-SURE = 0.95  # of the redraws, from which the order of two neighbors in a center counts as sure
+SURE = 0.975  # of the redraws, from which the order of two neighbors in a center counts as sure
 N_REDRAWS = 25
 LONGEST_NAME = 24
 MOST_BOLD = 25  # items whose lines are not too many to follow
@@ -25,7 +25,7 @@ class MallowsMixtureDisplay:
     Create it with :meth:`from_estimator`. Above a column is the component's weight, as a number and as a bar, and its
     dispersion. Items are coloured by their place in the first center, so lines that cross and colours that are out of
     order are what the groups disagree about. Where the rankings are given too, a bar at the left of neighbors says
-    that their order is not sure: more than 5 % of refits to redrawn voters reverse it.
+    that their order is not sure: more than 2.5 % of refits to redrawn voters reverse it.
 
     Parameters
     ----------
