@@ -4,7 +4,7 @@
 
 The APA ballots come with skrank; PATH holds, where present, ``sushi/sushi3a.5000.10.order`` (5000 rankings of 10
 sushi) and ``preflib/00001-irish/00001-00000002.soi`` (Dublin West 2002, unranked candidates last). For each: the
-components of the shortest description; then fits of as many components with other seeds, and to random halves.
+components that halves find again (criterion="stability"); then fits of as many with other seeds, and to random halves.
 Agreement is the adjusted Rand index of the predicted components over all rankings (by weight, 1 is the same), the
 share of centers that are the same, and the mean Kendall distance of matched centers.
 """
