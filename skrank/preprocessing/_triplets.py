@@ -254,7 +254,7 @@ def triplets_from_quadruplets(quadruplets: ArrayLike) -> Array:
     for shared, items in ways:
         for column, one in enumerate(items):
             triplets[shared, column] = one[shared]
-    return triplets
+    return _of_one_type(triplets)
 
 
 def quadruplets_from_triplets(triplets: ArrayLike) -> Array:
@@ -278,7 +278,7 @@ def quadruplets_from_triplets(triplets: ArrayLike) -> Array:
     table = label_table(triplets, "triplets")
     if table.shape[1] != 3:
         raise ValueError(f"triplets must have 3 columns (anchor, near, far), got an array of shape {table.shape}.")
-    return table[:, [0, 1, 0, 2]]
+    return _of_one_type(table[:, [0, 1, 0, 2]])
 
 
 def _check_shown(shown, n_shown=None):
@@ -325,5 +325,12 @@ def _interleave(parts, return_index):
     if not parts:
         raise ValueError("each query needs two items besides the anchor, and one of them that was not chosen.")
     table = np.stack([np.column_stack(columns) for columns in parts], axis=1)
-    triplets = table.reshape(-1, 3)
+    triplets = _of_one_type(table.reshape(-1, 3))
     return (triplets, np.repeat(np.arange(len(table)), len(parts))) if return_index else triplets
+
+
+def _of_one_type(table):
+    """An array of Python objects as numbers or strings, if all are of one type."""
+    if table.dtype != object or len({type(label) for label in table.ravel().tolist()}) != 1:
+        return table
+    return np.array(table.tolist())

@@ -127,7 +127,7 @@ def test_bad_groups_are_refused(groups, message):
         ranks_from_pairs([[0, 1], [1, 2], [0, 1]], groups=groups, unranked="missing")
 
 
-@pytest.mark.parametrize("order", itertools.permutations([0.1, 0.2, 0.3]))
+@pytest.mark.parametrize("order", list(itertools.permutations([0.1, 0.2, 0.3])))
 def test_rounding_of_weights_does_not_decide(order):
     pairs = [["a", "b"]] * 3 + [["b", "a"]]
     assert ranks_from_pairs(pairs, items=["a", "b"], sample_weight=[*order, 0.6]).tolist() == [[0, 0]]
