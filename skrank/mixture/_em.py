@@ -102,23 +102,34 @@ def maximization(data, row_weights, centers=None, distances=None, *, thorough=Tr
     -------
     centers, dispersions, distances : ndarrays
     """
-    starts = None if centers is None else ordering(centers)
-    found = np.argsort(local_kemeny(data.pair_sums(row_weights), starts, thorough=thorough)[0], axis=1)
-    if centers is None:
-        centers, distances = found, data.distances(found)
-        disagreements = weighted_distances(row_weights, distances)
-    else:
-        centers, distances = centers.copy(), distances.copy()
-        disagreements = weighted_distances(row_weights, distances)
-        moved = np.flatnonzero((found != centers).any(axis=1))
-        if len(moved):
-            nearer = data.distances(found[moved])
-            sums = weighted_distances(row_weights[moved], nearer)
-            # Pair sums are float32: a center among equals moves only if it is better by the exact distances too.
-            better = sums < disagreements[moved]
-            moved = moved[better]
-            centers[moved], distances[moved], disagreements[moved] = found[moved], nearer[better], sums[better]
+    centers, distances, disagreements, _ = kemeny_centers(data, row_weights, centers, distances, thorough)
     return centers, estimate_dispersions(data, row_weights, disagreements), distances
+
+
+def kemeny_centers(data, row_weights, centers, distances, thorough):
+    """Weighted Kemeny centers, the rows' distances to them, the distances' weighted sums, and whether all are optimal.
+
+    Centers are known to be optimal where they agree with all majorities. The arguments are those of `maximization`.
+    """
+    starts = None if centers is None else ordering(centers)
+    pair_sums = data.pair_sums(row_weights)
+    orderings, values = local_kemeny(pair_sums, starts, thorough=thorough)
+    optimal = bool((values == np.abs(pair_sums).sum(axis=1)).all())
+    found = np.argsort(orderings, axis=1)
+    if centers is None:
+        distances = data.distances(found)
+        return found, distances, weighted_distances(row_weights, distances), optimal
+    centers, distances = centers.copy(), distances.copy()
+    disagreements = weighted_distances(row_weights, distances)
+    moved = np.flatnonzero((found != centers).any(axis=1))
+    if len(moved):
+        nearer = data.distances(found[moved])
+        sums = weighted_distances(row_weights[moved], nearer)
+        # Pair sums are float32: a center among equals moves only if it is better by the exact distances too.
+        better = sums < disagreements[moved]
+        moved = moved[better]
+        centers[moved], distances[moved], disagreements[moved] = found[moved], nearer[better], sums[better]
+    return centers, distances, disagreements, optimal
 
 
 def estimate_dispersions(data, row_weights, disagreements):
@@ -162,9 +173,11 @@ def em(data, mixture, max_iter=150, tol=1e-7, fixed_centers=False):
             dispersions = estimate_dispersions(data, row_weights, weighted_distances(row_weights, distances))
         else:
             thorough = ended or n_iter == max_iter - 1
-            centers, dispersions, distances = maximization(
-                data, row_weights, mixture.centers, distances, thorough=thorough
+            centers, distances, disagreements, optimal = kemeny_centers(
+                data, row_weights, mixture.centers, distances, thorough
             )
+            thorough |= optimal  # no search would find better ones
+            dispersions = estimate_dispersions(data, row_weights, disagreements)
         mixture = Mixture(centers, dispersions, weights / weights.sum())
 
 
