@@ -57,7 +57,7 @@ class PolynomialKendallKernel(RankingKernel):
     >>> PolynomialKendallKernel(degree=2)([[1, 2, 3], [3, 2, 1], [1, 2, 2]]).round(3)
     array([[4.   , 0.   , 2.889],
            [0.   , 4.   , 0.222],
-           [2.889, 0.222, 3.   ]])
+           [2.889, 0.222, 2.889]])
     """
 
     exact_on = frozenset({"ties"})

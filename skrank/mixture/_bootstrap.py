@@ -67,10 +67,10 @@ class MixtureBootstrap:
     True
     >>> sure.rank_sets()[0]    # the first and the last place of each item that 90 % of the redraws need
     array([[2, 2],
-           [3, 3],
            [4, 4],
-           [1, 1],
-           [0, 0]])
+           [3, 3],
+           [0, 0],
+           [1, 1]])
     """
 
     weights: Floats

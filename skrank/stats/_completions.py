@@ -114,8 +114,8 @@ def sample_completions(
 
     >>> from skrank.stats import sample_completions
     >>> sample_completions([[0, 1, 1, 1]], n_draws=2).ranks
-    array([[[0, 1, 2, 3],
-            [0, 3, 2, 1]]])
+    array([[[0, 3, 1, 2],
+            [0, 1, 3, 2]]])
     """
     ranks = check_rankings(X)
     if prior is not None:
@@ -168,7 +168,7 @@ def complete_rankings(X: ArrayLike, *, prior: Any = None, random_state: RandomSt
     ...     for seed in range(5)
     ... ]
     >>> np.mean([model.fit(X, y).predict_proba(X)[:, 1] for model in models], axis=0).round(1)
-    array([0.2, 0.8, 0.2, 0.8])
+    array([0.1, 0.8, 0.2, 0.8])
     """
     ranks = check_rankings(X)
     if prior is not None:

@@ -198,8 +198,8 @@ def kemeny_consensus(
     array([0., 0., 0.])
     >>> cycle.optima
     array([[0., 1., 2.],
-           [1., 2., 0.],
-           [2., 0., 1.]])
+           [2., 0., 1.],
+           [1., 2., 0.]])
     """
     table, n_rankings, names = _validated_table(X, sample_weight)
     counts = pairwise_wins(table.ranks, table.weights)
