@@ -43,7 +43,7 @@ def dendrogram_purity(
     Raises
     ------
     ValueError
-        If `children` is no full binary tree over the labelled leaves (a square distance matrix, say), or if no two
+        If `children` is not a full binary tree over the labeled leaves (a square distance matrix, say), or if no two
         leaves share a label, or if `average` is unknown.
 
     References

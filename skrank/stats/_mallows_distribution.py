@@ -17,7 +17,7 @@ from skrank.stats._mallows_likelihood import check_missing, conditional_position
 
 
 class mallows:
-    r"""The Mallows distribution over full rankings: P(s) = phi^d(s, center) / (normalising constant).
+    r"""The Mallows distribution over full rankings: P(s) = phi^d(s, center) / (normalizing constant).
 
     d is the Kendall distance, the number of pairs of items that s and the center order oppositely. phi = 0 puts all
     mass on the center, phi = 1 is the uniform distribution. Used like a frozen distribution of :mod:`scipy.stats`.
@@ -194,7 +194,7 @@ class mallows:
         return np.exp(self.logpmf(X))
 
     def log_partition(self) -> float:
-        """Log of the normalising constant, the sum of phi^d over all rankings.
+        """Log of the normalizing constant, the sum of phi^d over all rankings.
 
         Returns
         -------
