@@ -82,7 +82,7 @@ WORK = {
     "starts of a mixture": lambda: mixture(2, init=("peel", "kmeans")),
     "starts of a growing mixture": lambda: mixture("auto", init="random"),
     "draws of the test of fit": misfit,
-    "landmarks": lambda: landmarks(),
+    "landmarks": lambda: landmarks(design="circulant"),
     "landmarks, independent pairs": lambda: landmarks(design="iid", refine=None),
 }
 # Products of fractions, whose sums depend in the last digit on the shape of the block.

@@ -137,9 +137,17 @@ class Browser:
     def wait(self, expression, timeout=30):
         """Wait until an expression is true in the page."""
         end = time.monotonic() + timeout
-        while not self.evaluate(expression):
+        while not self._evaluate_while_loading(expression):
             assert time.monotonic() < end, f"{expression} is not true after {timeout} seconds"
             time.sleep(0.02)
+
+    def _evaluate_while_loading(self, expression):
+        try:
+            return self.evaluate(expression)
+        except RuntimeError as error:  # the page that was asked has just made way for the next
+            if "navigated" not in str(error) and "context" not in str(error):
+                raise
+            return False
 
     def open(self, path):
         """Open a file."""

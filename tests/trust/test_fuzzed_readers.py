@@ -179,6 +179,8 @@ def test_triplets_of_the_command(folder, kind, seed):
         names_the_line(error, path)
         return
     rows = mutations.cells_by_definition(content)
+    if rows[0][:3] == ["anchor", "near", "far"] and rows[0][3:] != ["answer"]:
+        rows = [row[:3] for row in rows]  # columns are found by their names, others are left out
     if not all(re.fullmatch("-?[0-9]{1,18}", cell) for cell in rows[0]):
         rows = rows[1:]
     all_whole = all(re.fullmatch("-?[0-9]{1,18}", cell) for row in rows for cell in row[:3])

@@ -18,6 +18,7 @@ from skrank.stats import borda_consensus, kemeny_consensus, mallows, pairwise_ma
 pytestmark = [
     # What the data do not tell is said in warnings: most of these matrices tell little.
     pytest.mark.filterwarnings("ignore::skrank.exceptions.InsufficientDataWarning"),
+    pytest.mark.filterwarnings("ignore::skrank.exceptions.SeparationWarning"),
     pytest.mark.filterwarnings("ignore:The median distance between the rankings is 0:UserWarning"),
 ]
 
