@@ -344,6 +344,7 @@ def test_callbacks_see_every_landmark_and_iteration():
     assert recorder.begun.count("maximize likelihood") >= 1 + model.n_iter_
 
 
+@pytest.mark.callbacks
 def test_callbacks_see_both_stages():
     recorder = Recorder()
     model = LandmarkOrdinalEmbedding(random_state=0).set_callbacks(recorder).fit(cloud(200))
