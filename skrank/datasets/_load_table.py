@@ -2,6 +2,8 @@
 
 import os
 import re
+import shlex
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -27,17 +29,20 @@ PARAMETERS = {
     "--header": "header=True",
 }
 
+# The value of an option that the commands' errors give a single one of: a word as a shell takes it.
+VALUE = re.compile(r"(--(?:ignore|missing-code|count|weight) )('[^']*'|\S+?)(?=[;,.]?(?:\s|$))")
+
 
 @validate_params(
     {
         "path": [str, os.PathLike],
         "kind": [StrOptions({"ranks", "scores", "orderings"}), None],
-        "items": ["array-like", None],
-        "ignore": ["array-like", None],
+        "items": ["array-like", str, None],
+        "ignore": ["array-like", str, None],
         "unranked": [StrOptions({"last", "missing"}), None],
         "weight": [str, None],
         "count": [str, None],
-        "missing_codes": ["array-like", None],
+        "missing_codes": ["array-like", str, Real, None],
         "header": ["boolean", None],
         "encoding": [str, None],
         "sheet": [str, None],
@@ -53,7 +58,7 @@ def load_table(
     unranked: Unranked = None,
     weight: str | None = None,
     count: str | None = None,
-    missing_codes: Names = None,
+    missing_codes: Names | float = None,
     header: bool | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
@@ -73,10 +78,10 @@ def load_table(
     kind : {"ranks", "scores", "orderings"}, default=None
         What the cells hold: ranks (lower is preferred), scores (higher is preferred) or items, best first. None finds
         out, and raises if numbers are not places.
-    items : array-like of str, default=None
+    items : str or array-like of str, default=None
         The columns that are items, or hold orderings: names, ranges ("Q5_1:Q5_8") or wildcards ("Q5_*"). None finds
         out.
-    ignore : array-like of str, default=None
+    ignore : str or array-like of str, default=None
         Columns that are no items, likewise.
     unranked : {"last", "missing"}, default=None
         What is meant by items that a row leaves out: they come after all others, tied, or nothing is known of them.
@@ -85,7 +90,7 @@ def load_table(
         The column of survey weights: each row is one person, who counts more or less than another.
     count : str, default=None
         The column that says how often a row was seen.
-    missing_codes : array-like, default=None
+    missing_codes : str, float or array-like, default=None
         Cells that mean that nothing was said, such as -99. Empty cells, "NA", "-" and the like are known.
     header : bool, default=None
         Whether the first line is a header. None means so, and raises if it might be an ordering.
@@ -171,7 +176,10 @@ def load_table(
 
 
 def _tuple(names):
-    return () if names is None else tuple(map(str, names))
+    """Several names or codes, or a single one, as strings."""
+    if names is None:
+        return ()
+    return (str(names),) if isinstance(names, (str, Real)) else tuple(map(str, names))
 
 
 def _frame(columns, n_rows):
@@ -183,5 +191,6 @@ def _frame(columns, n_rows):
 
 
 def _with_parameters(message):
-    """An error of the commands in the words of the function."""
+    """An error of the commands in the words of the function, with values that can be passed as they are printed."""
+    message = VALUE.sub(lambda match: f"{match[1]}{shlex.split(match[2])[0]!r}", message)
     return re.sub("|".join(map(re.escape, PARAMETERS)), lambda match: PARAMETERS[match[0]], message)

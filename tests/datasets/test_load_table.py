@@ -1,5 +1,6 @@
 """Files as survey tools and spreadsheets export them: read right, or an error whose remedy works."""
 
+import ast
 import re
 import shlex
 from pathlib import Path
@@ -65,9 +66,9 @@ def test_the_other_columns_are_kept_and_named():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("codes", "'-99' in column 'Cid' is not a place from 1 to 4. .* missing_codes=-99; .* ignore=Cid"),
-        ("counts", "'votes' may say how often each row was seen: pass count=votes if so, otherwise ignore=votes"),
-        ("german_excel", "'Gewicht' may say how much each row weighs: pass weight=Gewicht"),
+        ("codes", "'-99' in column 'Cid' is not a place from 1 to 4. .* missing_codes='-99'; .* ignore='Cid'"),
+        ("counts", "'votes' may say how often each row was seen: pass count='votes' if so, otherwise ignore='votes'"),
+        ("german_excel", "'Gewicht' may say how much each row weighs: pass weight='Gewicht'"),
         ("german_ratings", "not places .* Pass kind='ranks' if the lowest is the best, or kind='scores'"),
     ],
 )
@@ -81,6 +82,24 @@ def test_a_code_sex_and_age_beside_ranks():
     assert found.item_names.tolist() == ["Ann", "Ben", "Cid", "Dan"]
     assert "ids: id; not used: sex, age" in found.DESCR
     assert np.isnan(found.data).sum() == 3
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in EXPORTS.glob("*.csv")))
+def test_remedies_of_the_function_work_as_they_are_printed(name):
+    """The first parameter that each error names, copied into the call, ends with a table."""
+    parameters = {"unranked": "last"}
+    for _ in range(4):
+        try:
+            load_table(EXPORTS / f"{name}.csv", **parameters)
+        except ValueError as error:
+            parameter, value = re.search(r"[Pp]ass (\w+)=('[^']*'|True|False)", str(error)).groups()
+            if parameter == "ignore" and "ignore" in parameters:
+                parameters["ignore"] = [parameters["ignore"], ast.literal_eval(value)]
+            else:
+                parameters[parameter] = ast.literal_eval(value)
+        else:
+            return
+    raise AssertionError(parameters)
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in EXPORTS.glob("*.csv")))
