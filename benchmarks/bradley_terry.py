@@ -1,4 +1,4 @@
-"""Bradley-Terry scores: time and error at growing sizes, against a general optimiser and scikit-learn's regression.
+"""Bradley-Terry scores: time and error at growing sizes, against a general optimizer and scikit-learn's regression.
 
     python benchmarks/bradley_terry.py [--items 100000 --comparisons 1000000]
 

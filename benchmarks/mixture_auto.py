@@ -53,7 +53,7 @@ def draw(k, seed):
 
 
 def by_penalty(path, n_samples, n_items, penalty):
-    """The number of components of a path that a penalised likelihood picks."""
+    """The number of components of a path that a penalized likelihood picks."""
     values = [
         -2 * n_samples * fit.log_likelihood + penalty * (2 * fit.n_components - 1 + fit.n_components * (n_items - 1))
         for fit in path

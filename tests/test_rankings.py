@@ -96,7 +96,7 @@ def test_number_types_give_the_same_ranks(dtype):
     assert check_rankings(X.astype(dtype)).tolist() == X.tolist()
 
 
-def test_neighbours_at_the_ends_of_the_integers_are_told_apart():
+def test_neighbors_at_the_ends_of_the_integers_are_told_apart():
     # As floats these are equal, so a span taken in floats would be 0.
     assert check_rankings(np.array([[2**62, 2**62 + 500, 2**62 + 100]])).tolist() == [[0, 2, 1]]
     assert check_rankings(np.array([[2**64 - 1, 2**64 - 2, 2**64 - 600]], dtype=np.uint64)).tolist() == [[2, 1, 0]]

@@ -149,7 +149,7 @@ def write(found, n_rankings):
         [
             heading("Do people of different labels rank differently?"),
             paragraph(
-                f"{found['n_samples']} labelled rankings ({shares}).{sample} {verdict} Permutation test of the maximum "
+                f"{found['n_samples']} labeled rankings ({shares}).{sample} {verdict} Permutation test of the maximum "
                 f"mean discrepancy, {found['n_permutations']} permutations."
             ),
             "",

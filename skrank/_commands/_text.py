@@ -73,7 +73,7 @@ def odds(log_odds):
 def preference(names, certain, most=15, name_width=28):
     """Names, best first, joined by > where the order is certain and by ~ where it is not; the last ones only counted.
 
-    `certain` has an entry for each two neighbours.
+    `certain` has an entry for each two neighbors.
     """
     text = shorten(names[0], name_width)
     for name, sure in list(zip(names[1:], certain, strict=True))[: most - 1]:

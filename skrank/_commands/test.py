@@ -335,9 +335,9 @@ def _draw(figures, null_distribution):
     wins = np.array([one["net_wins"] for one in items])
     place = np.arange(len(items))
     left.hlines(place, wins.min(axis=1), wins.max(axis=1), color="0.7", zorder=1)
-    for sample, values, colour, marker in zip(figures["samples"], wins.T, OKABE_ITO[:2], "os", strict=True):
+    for sample, values, color, marker in zip(figures["samples"], wins.T, OKABE_ITO[:2], "os", strict=True):
         label = f"{shorten_middle(sample['title'], 40)} ({number(sample['n_rankings'])})"
-        left.scatter(values, place, color=colour, marker=marker, label=label, zorder=2)
+        left.scatter(values, place, color=color, marker=marker, label=label, zorder=2)
     left.set_yticks(place, [shorten_middle(one["item"], 24) for one in items])
     left.invert_yaxis()
     left.set_xlabel("net wins: items it beats less items that beat it")
@@ -358,7 +358,7 @@ def _draw_groups(figures):
     """The net wins of the items in each group."""
     import matplotlib.pyplot as plt
 
-    from skrank.inspection._base import class_colours
+    from skrank.inspection._base import class_colors
     from skrank.inspection._base import shorten as shorten_middle
 
     wins = np.array([one["net_wins"] for one in figures["groups"]])
@@ -366,10 +366,10 @@ def _draw_groups(figures):
     figure, axes = plt.subplots(figsize=(8, 2.5 + 0.25 * max(len(order), 8)), layout="constrained")
     place = np.arange(len(order))
     axes.hlines(place, wins[:, order].min(axis=0), wins[:, order].max(axis=0), color="0.7", zorder=1)
-    colours = class_colours(len(wins))
-    for one, values, colour, marker in zip(figures["groups"], wins, colours, "osD^vP*Xdh<>", strict=False):
+    colors = class_colors(len(wins))
+    for one, values, color, marker in zip(figures["groups"], wins, colors, "osD^vP*Xdh<>", strict=False):
         label = f"{shorten_middle(one['title'], 40)} ({number(one['n_rankings'])})"
-        axes.scatter(values[order], place, color=colour, marker=marker, label=label, zorder=2)
+        axes.scatter(values[order], place, color=color, marker=marker, label=label, zorder=2)
     axes.set_yticks(place, [shorten_middle(figures["items"][item], 24) for item in order])
     axes.invert_yaxis()
     axes.set_xlabel("net wins: items it beats less items that beat it")

@@ -47,7 +47,7 @@ are whole numbers.
 LEAST_COMPARED, MOST_COMPARED = 3, 10  # components in the table, which goes on while held-out accuracy gains
 ALPHAS = (10.0, 3.0, 1.0, 0.3)
 SHOWN_ITEMS = 10
-N_NEIGHBOURS = 3
+N_NEIGHBORS = 3
 MAX_ITER = 1000
 LEAST_QUERIES = 10  # to choose by cross-validation
 
@@ -201,8 +201,8 @@ def _errors(right, triplets, queries, accuracy):
 
 def _describe(record, model):
     embedding = model.embedding_
-    n_neighbours = min(N_NEIGHBOURS, len(record.items) - 1)
-    neighbours = NearestNeighbors(n_neighbors=n_neighbours + 1).fit(embedding).kneighbors(embedding)[1]
+    n_neighbors = min(N_NEIGHBORS, len(record.items) - 1)
+    neighbors = NearestNeighbors(n_neighbors=n_neighbors + 1).fit(embedding).kneighbors(embedding)[1]
     n_answers = np.bincount(record.triplets.ravel(), minlength=len(record.items))
     return {
         "components": embedding.shape[1],
@@ -216,9 +216,9 @@ def _describe(record, model):
                 "item": record.items[item],
                 "n_answers": n_answers[item],
                 "coordinates": embedding[item],
-                "nearest": [record.items[other] for other in near if other != item][:n_neighbours],
+                "nearest": [record.items[other] for other in near if other != item][:n_neighbors],
             }
-            for item, near in enumerate(neighbours)
+            for item, near in enumerate(neighbors)
         ],
     }
 
@@ -314,7 +314,7 @@ def _write_prediction(figures):
 
 def _write_embedding(figures):
     shown = sorted(figures["items"], key=lambda one: -one["n_answers"])[:SHOWN_ITEMS]
-    width = WIDTH // (N_NEIGHBOURS + 2)
+    width = WIDTH // (N_NEIGHBORS + 2)
     rows = [
         [
             shorten(one["item"], width),

@@ -124,12 +124,12 @@ def _make_centers(centers, n_components, n_items, n_swaps, rng):
 
 
 def _close_centers(first, n_components, n_swaps, rng):
-    """The first center, and others that differ from it by exchanges of disjoint neighbouring pairs; all different."""
+    """The first center, and others that differ from it by exchanges of disjoint neighboring pairs; all different."""
     n_pairs = len(first) // 2
     n_possible = comb(n_pairs, n_swaps) if n_swaps else 0
     if n_possible < n_components - 1:
         raise ValueError(
-            f"{len(first)} items have {n_pairs} disjoint pairs of neighbours, so {n_swaps} exchanges make only "
+            f"{len(first)} items have {n_pairs} disjoint pairs of neighbors, so {n_swaps} exchanges make only "
             f"{n_possible} other centers, but n_components={n_components} needs {n_components - 1}. Change n_swaps, or "
             "take more items."
         )
@@ -203,7 +203,7 @@ def make_rankings(
     unranked : {"last", "missing"}, default="last"
         Whether the other items are tied last (they are worse, which is the truth here) or missing (NaN).
     tie_rate : float in [0, 1], default=0.0
-        Probability with which neighbours in a ranking are tied.
+        Probability with which neighbors in a ranking are tied.
     missing_rate : float in [0, 1), default=0.0
         Probability with which an item of a ranking is missing, whatever its rank. Two items at least always stay.
     random_state : int, RandomState instance or None, default=None
@@ -274,20 +274,20 @@ def make_mallows_mixture(
     centers : {"random", "close", "same", "reversed", "mixed"} or array-like of shape (n_components, n_items), \
 default="random"
         Central rankings. "random": uniform; "close": one uniform, the others made from it by `n_swaps` exchanges of
-        neighbours, all different; "same": one for all components; "reversed": one and its reverse; "mixed": all close
+        neighbors, all different; "same": one for all components; "reversed": one and its reverse; "mixed": all close
         but the last, which is random.
     n_swaps : int, default=3
-        Number of disjoint pairs of neighbours in which a close center differs from the first one.
+        Number of disjoint pairs of neighbors in which a close center differs from the first one.
     phi : float or array-like of shape (n_components,), default=0.5
         Dispersions, each in [0, 1].
     weights : array-like of shape (n_components,), default=None
-        Mixing weights, positive, normalised to sum 1. None makes them equal.
+        Mixing weights, positive, normalized to sum 1. None makes them equal.
     top_k : int or tuple of two int, default=None
         Keep the order of the most preferred items only, as in :func:`make_rankings`.
     unranked : {"last", "missing"}, default="last"
         What becomes of the others, as in :func:`make_rankings`.
     tie_rate : float in [0, 1], default=0.0
-        Probability with which neighbours in a ranking are tied.
+        Probability with which neighbors in a ranking are tied.
     missing_rate : float in [0, 1), default=0.0
         Probability with which an item of a ranking is missing.
     random_state : int, RandomState instance or None, default=None

@@ -98,7 +98,7 @@ def _parse_block(block, path, first_line, separator, allow_empty):
     starts = np.flatnonzero(_previous(token) == NEWLINE)
     _separate_counts(token, starts, separator, place, fail)
     depth = _brace_depth(token, place, fail)
-    _check_neighbours(token, allow_empty, place, fail)
+    _check_neighbors(token, allow_empty, place, fail)
 
     number = np.flatnonzero(token == NUMBER)
     value = _values(characters, digit, place[number], fail)
@@ -147,7 +147,7 @@ def _brace_depth(token, place, fail):
     return depth
 
 
-def _check_neighbours(token, allow_empty, place, fail):
+def _check_neighbors(token, allow_empty, place, fail):
     previous = _previous(token)
     allowed = FOLLOWS[previous, token]
     if not allow_empty:

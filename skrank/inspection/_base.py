@@ -1,4 +1,4 @@
-"""What all displays share: validated rankings with weights and names, samples, texts, colours and axes."""
+"""What all displays share: validated rankings with weights and names, samples, texts, colors and axes."""
 
 from typing import TYPE_CHECKING, Any, Self
 
@@ -185,8 +185,8 @@ def axes(ax, caller, size):
     return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
 
 
-def class_colours(n_classes):
-    """One colour for each class: those of Okabe and Ito, told apart by colour-blind people; more are a scale."""
+def class_colors(n_classes):
+    """One color for each class: those of Okabe and Ito, told apart by color-blind people; more are a scale."""
     from matplotlib import colormaps
 
     if n_classes <= len(OKABE_ITO):
@@ -198,6 +198,6 @@ def class_colours(n_classes):
 OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 
 
-def text_colour(background):
-    """Black or white, whichever is told from a colour more easily."""
+def text_color(background):
+    """Black or white, whichever is told from a color more easily."""
     return "black" if np.dot(background[:3], (0.299, 0.587, 0.114)) > 0.55 else "white"

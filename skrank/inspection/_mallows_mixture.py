@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._typing import Array, ArrayLike, Floats, Integers, Names
-from skrank.inspection._base import axes, checked_names, shorten, text_colour
+from skrank.inspection._base import axes, checked_names, shorten, text_color
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,7 @@ class MallowsMixtureDisplay:
     """Centers of a mixture of Mallows models as columns of items, a line for each item from column to column.
 
     Create it with :meth:`from_estimator`. Above a column is the component's weight, as a number and as a bar, and its
-    dispersion. Items are coloured by their place in the first center, so lines that cross and colours that are out of
+    dispersion. Items are colored by their place in the first center, so lines that cross and colors that are out of
     order are what the groups disagree about. Where the rankings are given too, a bar at the left of neighbors says
     that their order is not sure: more than 2.5 % of refits to redrawn voters reverse it.
 
@@ -50,7 +50,7 @@ class MallowsMixtureDisplay:
     lines_ : list of matplotlib Line2D
         One for each item.
     unsure_ : list of matplotlib Line2D
-        The bars at neighbours whose order is not sure.
+        The bars at neighbors whose order is not sure.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class MallowsMixtureDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; None makes a figure.
         cmap : str or matplotlib Colormap, default="viridis"
-            Colours of the items, by their place in the first center.
+            Colors of the items, by their place in the first center.
         max_items : int, default=60
             The most places of each center to show, from the first.
 
@@ -104,15 +104,15 @@ class MallowsMixtureDisplay:
         ax = axes(ax, "MallowsMixtureDisplay.plot", (max(0.4 + column * n_components, 3), 1.3 + 0.25 * n_shown))
         from matplotlib import colormaps
 
-        colours = colormaps.get_cmap(cmap)(self.centers[0] / max(n_items - 1, 1) * 0.95)
+        colors = colormaps.get_cmap(cmap)(self.centers[0] / max(n_items - 1, 1) * 0.95)
         columns = np.arange(n_components)
         self.lines_ = [
-            ax.plot(columns, places, color=colour, linewidth=1.5 if n_shown <= MOST_BOLD else 0.6, zorder=1)[0]
-            for places, colour in zip(self.centers.T, colours, strict=True)
+            ax.plot(columns, places, color=color, linewidth=1.5 if n_shown <= MOST_BOLD else 0.6, zorder=1)[0]
+            for places, color in zip(self.centers.T, colors, strict=True)
         ]
         for center, one in zip(self.centers, columns, strict=True):
             for item in np.flatnonzero(center < n_shown):
-                self._draw_box(ax, one, center[item], names[item], colours[item])
+                self._draw_box(ax, one, center[item], names[item], colors[item])
         self._draw_heads(ax, columns)
         agreement = self.order_agreement
         self.unsure_ = [] if agreement is None else list(_draw_unsure(ax, agreement[:, : n_shown - 1]))
@@ -131,10 +131,10 @@ class MallowsMixtureDisplay:
         return self
 
     @staticmethod
-    def _draw_box(ax, column, place, name, colour):
+    def _draw_box(ax, column, place, name, color):
         from matplotlib.patches import Rectangle
 
-        ax.add_patch(Rectangle((column - BOX / 2, place - 0.42), BOX, 0.84, color=colour, linewidth=0, zorder=2))
+        ax.add_patch(Rectangle((column - BOX / 2, place - 0.42), BOX, 0.84, color=color, linewidth=0, zorder=2))
         ax.text(
             column,
             place,
@@ -142,7 +142,7 @@ class MallowsMixtureDisplay:
             ha="center",
             va="center_baseline",
             fontsize="small",
-            color=text_colour(colour),
+            color=text_color(color),
             zorder=3,
         )
 

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from skrank._typing import Array, ArrayLike, Floats, Integers, Names
-from skrank.inspection._base import axes, class_colours, plain, shorten
+from skrank.inspection._base import axes, class_colors, plain, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,7 @@ MARKERS = "os^DvPX*<>"
 
 
 class OrdinalEmbeddingDisplay:
-    """Scatter plot of embedded items, with their names, the colours of their classes and rings around landmarks.
+    """Scatter plot of embedded items, with their names, the colors of their classes and rings around landmarks.
 
     Create it with :meth:`from_estimator` or :meth:`from_embedding`.
 
@@ -126,9 +126,9 @@ class OrdinalEmbeddingDisplay:
         labels = np.zeros(len(points)) if self.labels is None else self.labels
         classes = np.unique(labels)
         self.scatter_ = []
-        for number, (one, colour) in enumerate(zip(classes, class_colours(len(classes)), strict=True)):
+        for number, (one, color) in enumerate(zip(classes, class_colors(len(classes)), strict=True)):
             # Shapes tell classes apart in print; points are few enough for that where classes are few.
-            style = {"s": 22, "color": [colour], "marker": MARKERS[number % len(MARKERS)], "label": plain(one)}
+            style = {"s": 22, "color": [color], "marker": MARKERS[number % len(MARKERS)], "label": plain(one)}
             self.scatter_.append(ax.scatter(*points[labels == one].T, **{**style, **scatter_options}))
         self.landmarks_ = None
         if self.landmarks is not None:
@@ -188,7 +188,7 @@ class OrdinalEmbeddingDisplay:
         item_names : array-like of shape (n_samples,), default=None
             Names of the items.
         labels : array-like of shape (n_samples,), default=None
-            Class of each item, shown by colour.
+            Class of each item, shown by color.
         ax : matplotlib Axes, default=None
             Where to draw; None makes a figure.
         **plot_options : dict

@@ -6,7 +6,7 @@ import numpy as np
 
 from skrank._rankings import to_rank_matrix
 from skrank._typing import Array, Floats
-from skrank.inspection._base import RankingsDisplay, axes, shorten, text_colour
+from skrank.inspection._base import RankingsDisplay, axes, shorten, text_color
 from skrank.stats import kemeny_consensus, pairwise_majority
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class PairwisePreferenceDisplay(RankingsDisplay):
         ax : matplotlib Axes, default=None
             Where to draw; None makes a figure.
         cmap : str or matplotlib Colormap, default="RdBu"
-            Diverging colours, their middle at one half.
+            Diverging colors, their middle at one half.
         values : bool, default=None
             Whether cells show their percentage; None means up to 15 items.
         max_items : int, default=60
@@ -95,8 +95,8 @@ class PairwisePreferenceDisplay(RankingsDisplay):
         if values if values is not None else n_items <= 15:
             for row, column in np.argwhere(~np.isnan(fractions)):
                 percent = 100 * fractions[row, column]
-                colour = text_colour(image.cmap(image.norm(percent)))
-                ax.text(column, row, f"{percent:.0f}", ha="center", va="center", color=colour, fontsize="small")
+                color = text_color(image.cmap(image.norm(percent)))
+                ax.text(column, row, f"{percent:.0f}", ha="center", va="center", color=color, fontsize="small")
         self.ax_, self.figure_, self.image_ = ax, ax.figure, image
         return self
 

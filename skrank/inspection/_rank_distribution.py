@@ -64,7 +64,7 @@ class RankDistributionDisplay(RankingsDisplay):
         ax : matplotlib Axes, default=None
             Where to draw; None makes a figure.
         cmap : str or matplotlib Colormap, default="viridis"
-            Sequential colours, from the first place to the last.
+            Sequential colors, from the first place to the last.
         max_items : int, default=60
             The most items to show, from the first; the plot says so if there are more.
 
@@ -84,11 +84,11 @@ class RankDistributionDisplay(RankingsDisplay):
         from matplotlib.cm import ScalarMappable
         from matplotlib.colors import BoundaryNorm
 
-        colours = colormaps.get_cmap(cmap).resampled(n_places)
+        colors = colormaps.get_cmap(cmap).resampled(n_places)
         left = np.zeros(n_items)
         self.bars_ = []
         for place, share in enumerate(100 * self.shares[:n_items].T[:n_places]):
-            self.bars_.append(ax.barh(range(n_items), share, left=left, color=colours(place), height=0.8))
+            self.bars_.append(ax.barh(range(n_items), share, left=left, color=colors(place), height=0.8))
             left += share
         missing = np.maximum(100 - left, 0)
         if missing.max() > 1e-6:
@@ -100,7 +100,7 @@ class RankDistributionDisplay(RankingsDisplay):
         ax.set_xlim(0, 100)
         some = f" (the first {n_items} of {len(self.shares)} items)" if n_items < len(self.shares) else ""
         ax.set_xlabel("% of rankings" + some)
-        mappable = ScalarMappable(BoundaryNorm(np.arange(n_places + 1) + 0.5, n_places), colours)
+        mappable = ScalarMappable(BoundaryNorm(np.arange(n_places + 1) + 0.5, n_places), colors)
         ticks = np.unique(np.linspace(1, n_places, min(n_places, 10)).round())
         ax.figure.colorbar(mappable, ax=ax, label="place", ticks=ticks).ax.invert_yaxis()
         self.ax_, self.figure_ = ax, ax.figure

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from skrank._rankings import check_rankings, to_rank_matrix
 from skrank._typing import Array, ArrayLike, Floats, Integers, Names, RandomState
 from skrank.cluster._tree import kernel_tree
-from skrank.inspection._base import axes, class_colours, plain, ranking_texts, representative_rows, weighted_rankings
+from skrank.inspection._base import axes, class_colors, plain, ranking_texts, representative_rows, weighted_rankings
 from skrank.kernels import PartialRankingKernel
 
 if TYPE_CHECKING:
@@ -91,10 +91,10 @@ class RankingKernelDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw the heat map; the tree goes to its left, names and colour bar to its right, for which a figure
+            Where to draw the heat map; the tree goes to its left, names and color bar to its right, for which a figure
             with ``layout="constrained"`` makes room. None makes a figure.
         cmap : str or matplotlib Colormap, default=None
-            Colours. None means "cividis", or, where values are negative, "RdBu" with white at zero.
+            Colors. None means "cividis", or, where values are negative, "RdBu" with white at zero.
         names : bool, default=None
             Whether rankings are written out beside the heat map; None means up to 40.
 
@@ -153,11 +153,11 @@ class RankingKernelDisplay:
         from matplotlib.patches import Patch
 
         classes, number = np.unique(labels, return_inverse=True)
-        colours = class_colours(len(classes))
+        colors = class_colors(len(classes))
         strip = ax.inset_axes([-width - 0.01, 0, width, 1])
-        strip.imshow(number[:, None], cmap=ListedColormap(colours), vmin=0, vmax=len(classes), aspect="auto")
+        strip.imshow(number[:, None], cmap=ListedColormap(colors), vmin=0, vmax=len(classes), aspect="auto")
         strip.set_axis_off()
-        patches = [Patch(color=colour, label=plain(one)) for one, colour in zip(classes, colours, strict=True)]
+        patches = [Patch(color=color, label=plain(one)) for one, color in zip(classes, colors, strict=True)]
         compact = {"fontsize": "small", "handlelength": 1, "columnspacing": 1, "frameon": False}
         if len(classes) <= MOST_CLASSES_NAMED:
             ax.legend(
@@ -196,7 +196,7 @@ class RankingKernelDisplay:
         item_names : array-like of shape (n_items,), default=None
             Names of the items; None means the columns of a DataFrame, otherwise x0, x1, ...
         labels : array-like of shape (n_samples,), default=None
-            Classes of the rankings, drawn as a strip of colours.
+            Classes of the rankings, drawn as a strip of colors.
         max_rankings : int, default=300
             Of more rankings than that a random sample, by weight, is drawn, and the plot says so. At most 800.
         random_state : int, RandomState instance or None, default=0

@@ -14,7 +14,7 @@ _SMALL_RESIDUAL = 0.9  # less than answers with noise leave
 _LARGEST_EXPECTED_ERROR = 0.06
 _LEAST_FLATNESS = 0.1
 _LEAST_DETERMINED = 0.7
-_DEPENDENCE = 1.4  # by how much the error exceeds that of items whose neighbours stand still, in simulations
+_DEPENDENCE = 1.4  # by how much the error exceeds that of items whose neighbors stand still, in simulations
 
 
 @dataclass(frozen=True)

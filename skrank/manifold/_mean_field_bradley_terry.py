@@ -1,11 +1,11 @@
 """Bradley-Terry scores from a random design: a start and a Newton metric in which the design is averaged out.
 
-Minimised is, over the scores theta of the items that were compared with respect to one landmark,
+Minimized is, over the scores theta of the items that were compared with respect to one landmark,
 
     sum over comparisons of log(1 + exp(theta_near - theta_far)) + alpha / 2 |theta|^2
 
 whose gradient is B' tanh(B theta / 2) / 2 - net + alpha theta, where net is the number of wins of each item (times it
-was the farther one) minus half its number of comparisons. In a random design the neighbours of an item are a sample of
+was the farther one) minus half its number of comparisons. In a random design the neighbors of an item are a sample of
 all items. Averaged over it, the equations have a solution in which theta is a function of the number of wins alone, and
 the Hessian is a diagonal minus a matrix of low rank. The comparison graph is an expander, so quasi-Newton steps with
 that Hessian shrink the error by about the square root of the degree each.
@@ -161,7 +161,7 @@ def fit_scores(wins, degree, sum_tanh, alpha=0.1, tol=0.02, max_iter=30):
 
 def _damp(damping, gradient, last_gradient):
     """Shorter steps: of all items at first (modes of negative eigenvalue overshoot when there are few answers), then
-    of those items that still overshoot, because their neighbours are far from a sample of all items."""
+    of those items that still overshoot, because their neighbors are far from a sample of all items."""
     if np.ndim(damping) == 0:
         return np.full(len(gradient), 0.7, np.float32)
     overshoots = gradient * last_gradient < 0

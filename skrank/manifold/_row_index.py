@@ -11,7 +11,7 @@ def row_keys(X):
     """One uint64 key for each row, a function of its values alone: the same in every batch, process and run.
 
     Numbers that are equal have the same key whatever their type, but for integers beyond 2**53, which are told apart
-    from their neighbours and not recognised as floats. Rows of any other type have the key of their `repr`.
+    from their neighbors and not recognized as floats. Rows of any other type have the key of their `repr`.
     """
     if X.dtype.kind in "biuf":
         # adding zero turns -0.0, which equals 0.0, into it

@@ -126,7 +126,7 @@ class TripletLoss:
         upper = np.triu_indices(n_components)
         moments = np.column_stack([np.ones(len(X), X.dtype), X, X[:, upper[0]] * X[:, upper[1]]])
         moments = self._product(moments, far_sign=1).astype(float)
-        # 4 sum p (x - y)(x - y)' = 4 (mass x x' - x first' - first x' + second), over the neighbours y of x
+        # 4 sum p (x - y)(x - y)' = 4 (mass x x' - x first' - first x' + second), over the neighbors y of x
         mass, first = moments[:, 0], moments[:, 1 : n_components + 1]
         cross = X[:, :, None] * first[:, None, :]
         blocks = mass[:, None, None] * (X[:, :, None] * X[:, None, :]) - cross - cross.transpose(0, 2, 1)

@@ -75,7 +75,7 @@ def _sum_of_logs(values, factors=16):
     return np.log(products).sum() + np.log(values[split:]).sum()
 
 
-# ---------------------------------------------------------------- maximisation
+# ---------------------------------------------------------------- maximization
 def weighted_distances(row_weights, distances):
     """Sum of weight times distance, (n_weightings,) float64."""
     sums = np.zeros(len(row_weights))
@@ -148,7 +148,7 @@ def estimate_dispersions(data, row_weights, disagreements):
 
 # ---------------------------------------------------------------- EM
 def em(data, mixture, max_iter=150, tol=1e-7, fixed_centers=False):
-    """EM from a mixture until the mean penalised log-likelihood rises by less than tol, or max_iter M-steps.
+    """EM from a mixture until the mean penalized log-likelihood rises by less than tol, or max_iter M-steps.
 
     With fixed_centers only weights and dispersions move: no pass over the pair signs, so it is cheap. Otherwise M-steps
     improve the previous centers (generalized EM), and search for better ones where that ends.

@@ -23,7 +23,7 @@ class MallowsMixture(BaseMallowsMixture):
     from c_i has the probability ``phi_i^d / Z(phi_i)``. A ranking with ties has the probability of all full rankings
     consistent with it.
 
-    Where expectation-maximisation with restarts gets stuck (close centers, unbalanced weights, one center with two
+    Where expectation-maximization with restarts gets stuck (close centers, unbalanced weights, one center with two
     dispersions), this estimator goes on: components are peeled off or split one at a time, along directions in which
     the rankings cannot be one Mallows model, EM alternates with adjacent transpositions of the centers, which EM cannot
     see, and components are dropped and grown again as long as the description gets shorter.

@@ -165,8 +165,8 @@ def ranked(data, mixtures, min_weight, tolerance=0.01):
 def rankings_for_center(n_items, dispersion, risk=CENTER_RISK):
     """Number of full rankings of one Mallows model after which its center is known, except for a risk.
 
-    A majority of m rankings reverses neighbours of the center with a probability of at most
-    ``(2 sqrt(phi) / (1 + phi))^m`` (Chernoff); n - 1 pairs of neighbours share the risk.
+    A majority of m rankings reverses neighbors of the center with a probability of at most
+    ``(2 sqrt(phi) / (1 + phi))^m`` (Chernoff); n - 1 pairs of neighbors share the risk.
     """
     with np.errstate(divide="ignore"):
         return np.log(max(n_items - 1, 1) / risk) / np.log((1 + dispersion) / (2 * np.sqrt(dispersion)))

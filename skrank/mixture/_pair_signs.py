@@ -43,7 +43,7 @@ class PairSigns:
     has_ties : bool
     patterns : ndarray of shape (n_patterns, n_items + 1) or None
         Distinct counts of buckets by size, ``patterns[p, m]`` buckets of m items; None if there are no ties. The
-        normaliser of a tied ranking depends on these alone.
+        normalizer of a tied ranking depends on these alone.
     pattern : ndarray of shape (n_rows,) or None
         The pattern of each row.
 
@@ -207,7 +207,7 @@ class PairSigns:
         return pair_signs(self.ranks.T)
 
     def adjacent_signs(self, center):
-        """Order of the neighbours of a center in each row, (n_items - 1, n_rows) small integers.
+        """Order of the neighbors of a center in each row, (n_items - 1, n_rows) small integers.
 
         +1 where the row orders the center's items number t and t + 1 as it does, -1 where the other way, 0 tied.
         """

@@ -24,7 +24,7 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
     from c_i has the probability ``phi_i^d / Z(phi_i)``. A ranking with ties has the probability of all full rankings
     consistent with it.
 
-    If the dispersions differ, components can be told apart by any few neighbours, even where the centers are close or
+    If the dispersions differ, components can be told apart by any few neighbors, even where the centers are close or
     the same. The rankings that begin (or end) with the same few items, up to flips inside pairs, give a list of
     candidate centers: their consensus, and the centers that the tensor of their order bits reveals. Components are
     selected from the candidates with a grid of dispersions by likelihood, then polished (EM and adjacent

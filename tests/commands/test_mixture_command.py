@@ -74,7 +74,7 @@ def test_the_number_of_components_and_the_test(run):
     assert "Use -k auto" in text
 
 
-def test_neighbours_that_are_not_sure_are_joined_by_a_tilde(run):
+def test_neighbors_that_are_not_sure_are_joined_by_a_tilde(run):
     # Nobody prefers b to c or c to b by much: 31 against 29.
     X = np.repeat([[0, 1, 2.0], [0, 2, 1]], [31, 29], axis=0)
     _, text, _ = run(X, "-k", "1")

@@ -112,7 +112,7 @@ def test_a_label_is_predicted(run):
     code, text, _ = run(header + told, "--label", "kind", "--ignore", "id")
     assert code == 0
     section = text[text.index("Do people of different labels rank differently?") :]
-    assert "60 labelled rankings" in section
+    assert "60 labeled rankings" in section
     accuracy = {match[1]: float(match[2]) for match in re.finditer(r"SVC, (\w+) kernel +(\d\.\d+)", section)}
     assert set(accuracy) == {"Kendall", "Mallows"}
     assert min(accuracy.values()) > 0.85

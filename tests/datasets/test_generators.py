@@ -61,7 +61,7 @@ def test_top_k(top_k, unranked):
         assert chisquare(np.bincount(lengths.astype(int))[low : high + 1]).pvalue > 1e-4
 
 
-def test_ties_join_neighbours_at_their_rate():
+def test_ties_join_neighbors_at_their_rate():
     full = make_rankings(2000, 8, random_state=3)
     X = make_rankings(2000, 8, tie_rate=0.3, random_state=3)
     order = np.argsort(full, axis=1)

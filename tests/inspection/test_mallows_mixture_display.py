@@ -29,7 +29,7 @@ def test_a_line_is_an_items_place_in_every_center(mixture):
     assert display.ax_.get_ylim()[0] > display.ax_.get_ylim()[1]
 
 
-def test_neighbours_whose_order_is_not_sure_get_a_bar():
+def test_neighbors_whose_order_is_not_sure_get_a_bar():
     # 31 against 29 voters order the last two items of three.
     X = np.repeat([[0, 1, 2], [0, 2, 1]], [31, 29], axis=0)
     mixture = MallowsMixture(1, random_state=0).fit(X)

@@ -34,7 +34,7 @@ def test_points_names_and_axes(model):
     assert display.figure_ is display.ax_.figure
 
 
-def test_classes_have_colours_and_a_legend(model):
+def test_classes_have_colors_and_a_legend(model):
     _, ax = plt.subplots()
     labels = np.repeat(["a", "b", "c"], 4)
     display = OrdinalEmbeddingDisplay.from_estimator(model, labels=labels, ax=ax)

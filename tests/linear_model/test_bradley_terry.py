@@ -254,7 +254,7 @@ def test_unknown_items():
 
 
 @pytest.mark.parametrize("factor", [1e-12, 1e-6, 1e6, 1e9, 1e12])
-def test_the_unit_of_weights_does_not_matter_without_regularisation(baseball, factor):
+def test_the_unit_of_weights_does_not_matter_without_regularization(baseball, factor):
     pairs, wins = baseball
     expected = BradleyTerry(alpha=0, tol=1e-8).fit(pairs, sample_weight=wins)
     model = BradleyTerry(alpha=0, tol=1e-5).fit(pairs, sample_weight=factor * wins)

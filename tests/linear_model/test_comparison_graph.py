@@ -53,7 +53,7 @@ def test_aggregation_keeps_wins_and_totals(comparisons):
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.1, 3.0])
-def test_scores_and_information_against_a_general_optimiser(comparisons, alpha):
+def test_scores_and_information_against_a_general_optimizer(comparisons, alpha):
     scores, information, info = fit_scores(ComparisonGraph.from_pairs(*comparisons, 9), alpha, 100, 1e-7)
     reference = minimize(brute_force_loss, np.zeros(9), args=(comparisons, alpha), method="BFGS", tol=1e-8)
     assert info["converged"]

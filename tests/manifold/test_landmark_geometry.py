@@ -48,7 +48,7 @@ def test_closed_form_of_the_shifts_is_least_squares():
     solution = np.linalg.lstsq(np.array(rows), np.array(right), rcond=None)[0]
     np.testing.assert_allclose(least_squares_shifts(W), solution, atol=1e-12)
 
-    # and it minimises the distance of the shifted scores from symmetric hollow matrices of mean zero
+    # and it minimizes the distance of the shifted scores from symmetric hollow matrices of mean zero
     def distance(sigma):
         shift = W + sigma
         np.fill_diagonal(shift, 0.0)

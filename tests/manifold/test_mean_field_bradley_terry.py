@@ -1,4 +1,4 @@
-"""The quasi-Newton solver against an exact minimiser of the same loss."""
+"""The quasi-Newton solver against an exact minimizer of the same loss."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def exact_scores(wins, left, right, alpha):
 @pytest.mark.parametrize("spread", [0.5, 2.0, 6.0])
 @pytest.mark.parametrize("n_shifts", [7, 15, 60])
 @pytest.mark.parametrize("kind", ["circulant", "iid"])
-def test_scores_are_the_penalised_maximum_likelihood_estimate(spread, n_shifts, kind):
+def test_scores_are_the_penalized_maximum_likelihood_estimate(spread, n_shifts, kind):
     rng = np.random.default_rng(n_shifts)
     n = 400
     scores = spread * rng.standard_normal(n) ** 3 if spread == 2.0 else spread * rng.standard_normal(n)
@@ -68,7 +68,7 @@ def test_mean_field_scores_solve_their_equation():
     wins = rng.binomial(degree, rng.beta(1, 1, 3000))
     theta = mean_field_scores(wins, degree, 0.1).astype(float)
     left = degree * expit(theta[:, None] - theta).mean(axis=1) + 0.1 * theta
-    # up to a constant, because the scores have mean zero; neighbouring numbers of wins share an unknown
+    # up to a constant, because the scores have mean zero; neighboring numbers of wins share an unknown
     np.testing.assert_allclose(left - wins, (left - wins).mean(), atol=0.02)
 
 

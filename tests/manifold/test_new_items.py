@@ -44,7 +44,7 @@ def test_wins_are_counted_against_the_panel():
 
 
 @pytest.mark.parametrize("n_components", [1, 2, 4])
-def test_places_maximise_the_posterior(n_components):
+def test_places_maximize_the_posterior(n_components):
     points, landmarks, panel = problem(n_components)
     rows = np.random.default_rng(1).standard_normal((15, n_components))
     wins = count_panel_wins(EuclideanOracle(noise="logistic", scale=1.0), points, landmarks, panel[None], rows)

@@ -16,7 +16,7 @@ def test_equal_rows_have_equal_keys_whatever_their_type():
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64])
 def test_long_integer_identifiers_are_told_apart(dtype):
-    """Identifiers of 64 bits, whose neighbours are the same float."""
+    """Identifiers of 64 bits, whose neighbors are the same float."""
     ids = (np.arange(1000) + 1_700_000_000_000_000_000).astype(dtype)[:, None]
     index, first, inverse = RowIndex.build(ids)
     assert len(first) == 1000

@@ -200,15 +200,15 @@ def test_answers_that_are_pure_noise():
     assert model.loss_ <= 4000 * np.log(2)
 
 
-def test_regularisation_shrinks_and_predicts_better_from_few_answers():
+def test_regularization_shrinks_and_predicts_better_from_few_answers():
     triplets, X = make_triplets(n_items=60, n_triplets=20_600, n_components=3, noise="logistic", random_state=0)
     few, others = triplets[:600], triplets[600:]
-    plain, regularised = (
+    plain, regularized = (
         StochasticTripletEmbedding(3, n_items=60, alpha=alpha, max_iter=1000, random_state=0).fit(few)
         for alpha in (0.0, 1.0)
     )
-    assert np.linalg.norm(regularised.embedding_) < np.linalg.norm(plain.embedding_)
-    assert regularised.score(others) > plain.score(others)
+    assert np.linalg.norm(regularized.embedding_) < np.linalg.norm(plain.embedding_)
+    assert regularized.score(others) > plain.score(others)
 
 
 def test_unseen_items_are_named():

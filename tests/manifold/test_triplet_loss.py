@@ -49,15 +49,15 @@ def test_extreme_distances_stay_finite():
     assert np.isfinite(gradient).all()
 
 
-def test_regularisation_adds_its_squares():
+def test_regularization_adds_its_squares():
     X, triplets = random_answers(8, 60, 2, seed=0)
-    plain, regularised = (TripletLoss(triplets, 8, alpha, np.float64) for alpha in (0.0, 0.7))
+    plain, regularized = (TripletLoss(triplets, 8, alpha, np.float64) for alpha in (0.0, 0.7))
     value, gradient = plain.value_and_gradient(X)
-    other_value, other_gradient = regularised.value_and_gradient(X)
+    other_value, other_gradient = regularized.value_and_gradient(X)
     assert other_value == pytest.approx(value + 0.35 * (X**2).sum())
-    assert regularised.value(X) == pytest.approx(other_value)
+    assert regularized.value(X) == pytest.approx(other_value)
     np.testing.assert_allclose(other_gradient, gradient + 0.7 * X)
-    difference = regularised.curvature_blocks(X) - plain.curvature_blocks(X)
+    difference = regularized.curvature_blocks(X) - plain.curvature_blocks(X)
     np.testing.assert_allclose(difference, np.broadcast_to(0.7 * np.eye(2), (8, 2, 2)), atol=1e-12)
 
 

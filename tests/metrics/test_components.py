@@ -31,7 +31,7 @@ def test_distances_between_centers():
 
 
 @pytest.mark.parametrize("centers", ["random", "close", "same"])
-def test_a_relabelled_mixture_is_found_again(centers):
+def test_a_relabeled_mixture_is_found_again(centers):
     data = make_mallows_mixture(
         10, 12, 4, centers=centers, phi=[0.2, 0.4, 0.6, 0.8], weights=[4, 3, 2, 1], random_state=1, return_X_y=False
     )

@@ -49,8 +49,8 @@ def test_density_of_a_bucket_order_is_that_of_its_full_rankings(n_items, consist
     center, phi = np.random.default_rng(n_items).permutation(n_items), 0.37
     data = PairSigns(orders)
     found = np.exp(log_densities(data, center[None], np.array([phi]))[0])
-    normaliser = np.exp(log_q_factorial(n_items, -np.log(phi)))[-1]
-    expected = [sum(phi ** _kendall(full, center) for full in consistent_rankings(row)) / normaliser for row in orders]
+    normalizer = np.exp(log_q_factorial(n_items, -np.log(phi)))[-1]
+    expected = [sum(phi ** _kendall(full, center) for full in consistent_rankings(row)) / normalizer for row in orders]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     # Bucket orders of one shape partition the full rankings.
     for shape in np.unique(data.pattern):
@@ -93,7 +93,7 @@ def test_maximization_solves_the_moment_equation(tied):
 
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("seed", range(5))
-def test_em_never_lowers_the_penalised_likelihood(tied, seed):
+def test_em_never_lowers_the_penalized_likelihood(tied, seed):
     data, rng = _tied_table(seed)
     if not tied:
         data = PairSigns(np.array([rng.permutation(7) for _ in range(200)], np.int8), data.weights)

@@ -43,7 +43,7 @@ def random_centers(n_items, k, seed):
 
 
 def close_centers(n_items, k, seed):
-    """The first, and others with three disjoint pairs of neighbours exchanged."""
+    """The first, and others with three disjoint pairs of neighbors exchanged."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(n_items)
     orders = [order]
@@ -194,7 +194,7 @@ def test_fractional_and_zero_weights(two_groups):
 def test_one_parametrisation_in_fit_and_likelihood(two_groups):
     X, _ = two_groups
     mixture = fit_silently(MallowsMixture(2, random_state=0), X)
-    # The fitted dispersions maximise the likelihood that score_samples gives.
+    # The fitted dispersions maximize the likelihood that score_samples gives.
     best = mixture.score(X)
     for factor in (0.9, 1.1):
         for component in range(2):

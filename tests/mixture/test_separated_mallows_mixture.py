@@ -36,7 +36,7 @@ def random_centers(n_items, n_components, seed):
 
 
 def close_centers(n_items):
-    """Three centers that differ in flips of neighbours."""
+    """Three centers that differ in flips of neighbors."""
     base = np.arange(n_items)
     second, third = base.copy(), base.copy()
     second[[0, 1, 4, 5]], third[[2, 3, 4, 5]] = [1, 0, 5, 4], [3, 2, 5, 4]

@@ -108,7 +108,7 @@ def test_longer_rankings_with_a_known_consensus():
     rng = np.random.default_rng(10)
     center = rng.permutation(40)
     X = np.tile(center, (61, 1)).astype(float)
-    # Each ranking has one pair of neighbours exchanged: every majority still goes with the center.
+    # Each ranking has one pair of neighbors exchanged: every majority still goes with the center.
     for row in X:
         place = rng.integers(39)
         a, b = np.flatnonzero(row == place)[0], np.flatnonzero(row == place + 1)[0]

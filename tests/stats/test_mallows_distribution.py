@@ -203,7 +203,7 @@ def test_sampled_total_variation_covers_the_exact_one():
     assert not any(result.is_exact for result in results)
     assert all(low <= exact <= high for low, high in (result.confidence_interval(0.999) for result in results))
     values = np.array([result.value for result in results])
-    # Every term is the same here: neighbouring items whose exchange multiplies the probability by phi.
+    # Every term is the same here: neighboring items whose exchange multiplies the probability by phi.
     assert values == pytest.approx(exact, abs=1e-12)
 
 

@@ -118,7 +118,7 @@ def test_sklearn_10196_the_seed_decides():
 
 # ---------------------------------------------------------------- R packages
 def test_bradley_terry2_6_no_finite_optimum():
-    """An item that won all its games has no finite score: an error without regularisation, a warning with it."""
+    """An item that won all its games has no finite score: an error without regularization, a warning with it."""
     games = [["a", "b"], ["a", "c"], ["b", "c"], ["c", "b"]]
     with pytest.raises(ValueError, match="no finite, unique maximum"):
         BradleyTerry(alpha=0).fit(games)

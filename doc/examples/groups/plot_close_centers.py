@@ -2,12 +2,12 @@
 Groups that are nearly alike
 ============================
 
-Three groups whose rankings differ by three exchanges of neighbours each. Expectation-maximisation gets stuck on such
-mixtures, however often it is restarted: no step of it exchanges two neighbours in a center.
+Three groups whose rankings differ by three exchanges of neighbors each. Expectation-maximization gets stuck on such
+mixtures, however often it is restarted: no step of it exchanges two neighbors in a center.
 """
 
 # %%
-# 1000 people rank 20 items. The second and third center are the first with three pairs of neighbours exchanged.
+# 1000 people rank 20 items. The second and third center are the first with three pairs of neighbors exchanged.
 import warnings
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ truth = make_mallows_mixture(1000, 20, n_components=3, centers="close", phi=0.4,
 X = truth.X
 
 # %%
-# Plain EM from one random start at a time, and the estimator as it is: EM with exact flips of neighbours, components
+# Plain EM from one random start at a time, and the estimator as it is: EM with exact flips of neighbors, components
 # peeled and exchanged. The failed fits are warned of: their components are too few, too small, or the same.
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", InsufficientDataWarning)

@@ -25,7 +25,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
 # %%
 # The kernel learns its scale from the training part of each fold. ``nu`` weighs all discordant pairs: small values look
-# at the rankings as a whole, large ones at near neighbours only.
+# at the rankings as a whole, large ones at near neighbors only.
 model = make_pipeline(PartialRankingKernel("mallows"), SVC(kernel="precomputed"))
 nu = np.geomspace(0.003, 1, 6)
 grid = {"partialrankingkernel__nu": nu, "svc__C": [1, 10]}

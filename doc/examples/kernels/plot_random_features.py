@@ -28,7 +28,7 @@ sizes = [16, 32, 64, 128, 256, 512]
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
 for nu, style in ((0.05, "-"), (0.5, "--")):
     exact = MallowsKernel(nu)(X[:300])
-    for name, colour in (("random parities", "C0"), ("Nystroem", "C1")):
+    for name, color in (("random parities", "C0"), ("Nystroem", "C1")):
         errors, accuracies = [], []
         for size in sizes:
             if name == "Nystroem":
@@ -39,8 +39,8 @@ for nu, style in ((0.05, "-"), (0.5, "--")):
             Z = model[0].transform(X[:300])
             errors.append(np.sqrt(np.mean((Z @ Z.T - exact) ** 2)))
             accuracies.append(model.score(X[test], y[test]))
-        left.loglog(sizes, errors, "o" + style, color=colour, label=f"{name}, nu = {nu}")
-        right.semilogx(sizes, accuracies, "o" + style, color=colour)
+        left.loglog(sizes, errors, "o" + style, color=color, label=f"{name}, nu = {nu}")
+        right.semilogx(sizes, accuracies, "o" + style, color=color)
 left.loglog(sizes, 1 / np.sqrt(sizes), ":", color="grey", label="1 / root of the number")
 left.set(xlabel="features", ylabel="root mean square error of a kernel value")
 right.set(xlabel="features", ylabel="accuracy of a linear classifier on them")

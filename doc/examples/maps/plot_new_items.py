@@ -27,9 +27,9 @@ print(f"{fitting} questions about 700 images, then {(oracle.n_queries - fitting)
 
 # %%
 # Six coordinates keep most of what tells digits apart.
-for neighbours in (5, 15):
-    classifier = KNeighborsClassifier(neighbours).fit(embedding, digit[known])
-    print(f"{neighbours} neighbours: accuracy on new images {classifier.score(places, digit[new]):.3f}")
+for neighbors in (5, 15):
+    classifier = KNeighborsClassifier(neighbors).fit(embedding, digit[known])
+    print(f"{neighbors} neighbors: accuracy on new images {classifier.score(places, digit[new]):.3f}")
 
 # %%
 # The first two of them: known images small, new ones as their digit.

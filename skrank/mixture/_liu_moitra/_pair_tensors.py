@@ -162,7 +162,7 @@ def scan_pair_tensor(counts, sums, n_components, dispersions=SCANNED_DISPERSIONS
     closeness = ((atoms @ space) ** 2).sum(axis=1)
     chosen: list[int] = []
     for atom in np.argsort(-closeness, kind="stable"):
-        # Neighbours on the grid point to the same component.
+        # Neighbors on the grid point to the same component.
         if all((pattern[atom] != pattern[c]).any() or abs(phi[atom] - phi[c]) > 0.12 for c in chosen):
             chosen.append(atom)
         if len(chosen) == n_found:

@@ -6,7 +6,7 @@ one of them orthogonal to each unwanted component, is therefore orthogonal to al
 
 - one dispersion (Lemmas 4 and 7): blocks in which the wanted center differs from the others; the vector of a block is
   what is left of the wanted column of Zagier's matrix after projection. `isolating_blocks`, `block_test_function`.
-- distinct dispersions (Lemmas 6, 8 and 10): any pair of neighbours tells two components apart, ``(phi, -1)/(1 + phi)``.
+- distinct dispersions (Lemmas 6, 8 and 10): any pair of neighbors tells two components apart, ``(phi, -1)/(1 + phi)``.
   `pair_probabilities`, `pair_annihilator`, `pair_test_function`.
 
 Tensors are stored flat, the last block varies fastest, as `_blocks_and_orders.block_orderings` numbers their cells.
@@ -77,7 +77,7 @@ def pair_test_function(dispersions, flips):
 def isolating_blocks(centers, wanted):
     """Blocks that the wanted center satisfies and no other one does as an order structure (proof of Lemma 4).
 
-    For each other center, two items that are neighbours in the wanted one and inverted in the other; overlapping pairs
+    For each other center, two items that are neighbors in the wanted one and inverted in the other; overlapping pairs
     are merged. At most 2 (k - 1) items.
 
     Parameters

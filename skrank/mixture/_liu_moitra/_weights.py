@@ -88,7 +88,7 @@ def annihilators(ranks, centers, dispersions, own, *, offset=0, expected=False):
     """
     n_groups = len(centers) - 1
     rho = (1 - dispersions) / (1 + dispersions)
-    signs, known = _neighbour_signs(ranks, centers, offset)
+    signs, known = _neighbor_signs(ranks, centers, offset)
     # The known pairs of a row are dealt out to the groups in turn.
     group = np.where(known, (np.cumsum(known, axis=1) - 1) % n_groups, -1)
     statistics = np.where(known.sum(axis=1) >= n_groups, 1.0, np.nan)
@@ -100,7 +100,7 @@ def annihilators(ranks, centers, dispersions, own, *, offset=0, expected=False):
     return statistics
 
 
-def _neighbour_signs(ranks, centers, offset):
+def _neighbor_signs(ranks, centers, offset):
     """Whether centers order the items at the places (offset, offset + 1), (offset + 2, offset + 3), ... as the rows do.
 
     Returns

@@ -55,7 +55,7 @@ def test_candidates_are_distinct_permutations_that_hold_the_centers(separated):
 
 
 def test_pair_tensors_find_centers_that_no_cell_has_as_its_consensus(monkeypatch):
-    """Three components that differ in flips of neighbours: each heavy cell mixes them (Lemma 10)."""
+    """Three components that differ in flips of neighbors: each heavy cell mixes them (Lemma 10)."""
     base = np.arange(12)
     centers = np.array(
         [base, base[[1, 0, 3, 2, 4, 5, 7, 6, 9, 8, 10, 11]], base[[0, 1, 3, 2, 5, 4, 6, 7, 8, 9, 11, 10]]]

@@ -27,7 +27,7 @@ def drawn(centers, dispersions, counts, seed):
 
 
 def close_centers(n_items, n_swaps, k):
-    """The identity, and others with disjoint pairs of neighbours exchanged, each its own."""
+    """The identity, and others with disjoint pairs of neighbors exchanged, each its own."""
     centers = np.tile(np.arange(n_items), (k, 1))
     for component in range(1, k):
         for swap in range(n_swaps):
