@@ -284,7 +284,7 @@ class PlackettLuce(ScoresMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            On a label that is no item, or an item compared with itself; names the row.
+            On a label that is not an item, or an item compared with itself; names the row.
         """
         check_is_fitted(self)
         table = label_table(pairs, "pairs")

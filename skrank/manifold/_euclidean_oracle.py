@@ -205,7 +205,7 @@ def _antisymmetric_noise(anchor, left, right, buffers=None):
 
 def _unit_scale(differences):
     differences = np.abs(differences)
-    differences = differences[differences > 0]  # identical rows say nothing about the unit
+    differences = differences[differences > 0]  # identical rows do not tell the unit
     return 1 / float(np.median(differences)) if len(differences) else 1.0
 
 

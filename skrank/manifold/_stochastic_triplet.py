@@ -223,7 +223,7 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            On a row that is not a triplet, a response that says nothing (the message names both), an `init` of another
+            On a row that is not a triplet, an undecided response (the message names both), an `init` of another
             shape, or parameters that contradict each other.
 
         Warns

@@ -78,7 +78,7 @@ class TripletOracle(SharedOracle):
         Raises
         ------
         ValueError
-            On a row that is not a triplet or a response that says nothing; the message names both.
+            On a row that is not a triplet or an undecided response; the message names both.
         """
         return cls(check_triplets(triplets, responses))
 
