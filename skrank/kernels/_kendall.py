@@ -27,8 +27,8 @@ class KendallKernel(RankingKernel):
 
     Notes
     -----
-    A ranking with ties or missing items has a value below 1 with itself, 0 if it is uninformative. One item gives 0. Note
-    that scipy's ``kendalltau`` divides by the number of untied pairs, which is not positive definite. scikit-learn's
+    A ranking with ties or missing items has a value below 1 with itself, 0 if it is uninformative. One item gives 0.
+    SciPy's ``kendalltau`` divides by the number of untied pairs, which is not positive definite. scikit-learn's
     GaussianProcessClassifier predicts NaN where a value of 0 leaves no variance: add ``ConstantKernel(...)`` there.
 
     The expected sign of an item at place r (1-based, the mean over its bucket) of the m ranked ones against a missing

@@ -73,8 +73,8 @@ class SpearmanKernel(RankingKernel):
 
     Notes
     -----
-    A ranking with ties or missing items has a value below 1 with itself, 0 if it is uninformative. One item gives 0. Note
-    that scipy's ``spearmanr`` divides by the standard deviations of tied ranks, which the mean over full rankings does
+    A ranking with ties or missing items has a value below 1 with itself, 0 if it is uninformative. One item gives 0.
+    SciPy's ``spearmanr`` divides by the standard deviations of tied ranks, which the mean over full rankings does
     not. The item at place r of the m ranked ones (1-based) among n has the expected position r (n + 1) / (m + 1).
 
     References

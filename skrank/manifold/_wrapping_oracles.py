@@ -127,7 +127,7 @@ class CountingOracle(WrappingOracle):
 class CachingOracle(WrappingOracle):
     """Asks another oracle each question once and remembers the answer.
 
-    For answers that are slow or expensive: people, laboratories, web services. "Is left nearer than right" and "is right
+    For slow or expensive answers: people, laboratories, web services. "Is left nearer than right" and "is right
     nearer than left" are one question. The cache lives as long as the oracle and is shared by the clones of an
     estimator, so a second fit with the same seed asks nothing.
 

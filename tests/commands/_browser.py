@@ -154,6 +154,11 @@ class Browser:
         self.call("Page.navigate", url=path.resolve().as_uri())
         self.wait("document.readyState === 'complete' && location.protocol === 'file:'")
 
+    def leave(self):
+        """Leave the page. (A browser that ends may take a while to write what pages have stored.)"""
+        self.call("Page.navigate", url="about:blank")
+        self.wait("document.readyState === 'complete' && location.protocol === 'about:'")
+
     def reload(self):
         """Load the page again."""
         self.evaluate("window.before = true")
