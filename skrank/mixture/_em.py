@@ -18,7 +18,7 @@ from skrank.mixture._model import (
     pseudo_log_likelihood,
 )
 from skrank.mixture._pair_signs import BLOCK
-from skrank.stats._kemeny import local_kemeny
+from skrank.stats._kemeny import FEW_ITEMS, local_kemeny
 
 # exp of it is still a normal float32: smaller numbers are slow to multiply.
 LEAST_LOG_RATIO = -80.0
@@ -176,7 +176,8 @@ def em(data, mixture, max_iter=150, tol=1e-7, fixed_centers=False):
             centers, distances, disagreements, optimal = kemeny_centers(
                 data, row_weights, mixture.centers, distances, thorough
             )
-            thorough |= optimal  # no search would find better ones
+            # No search would find better ones, or each is thorough.
+            thorough |= optimal or data.n_items <= FEW_ITEMS
             dispersions = estimate_dispersions(data, row_weights, disagreements)
         mixture = Mixture(centers, dispersions, weights / weights.sum())
 
