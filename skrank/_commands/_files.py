@@ -57,8 +57,9 @@ def write_report(directory, figures):
 
 def _consensus(found):
     items = found["items"]
-    columns = {"place": range(1, len(items) + 1)}
+    columns = {"place": list(range(1, len(items) + 1))}
     columns |= {key: [one[key] for one in items] for key in items[0] if np.isscalar(items[0][key])}
+    columns |= {f"rank_set_{end}": [one["rank_set"][k] for one in items] for k, end in enumerate(("first", "last"))}
     shares = np.array([one["place_shares"] for one in items])
     return columns | {f"share_in_place_{place}": share for place, share in enumerate(shares.T, 1)}
 

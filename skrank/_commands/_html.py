@@ -7,6 +7,7 @@ import numpy as np
 from skrank import __version__
 from skrank._commands._report_text import UNRANKED
 from skrank._commands._text import number, percent
+from skrank.linear_model._leaderboard import rank_text
 
 MOST_ITEMS = 40
 MOST_NAMED = 25  # cells with numbers
@@ -36,6 +37,7 @@ def write_html(path, figures):
     environment.filters |= {
         "number": number,
         "percent": percent,
+        "ranks": lambda places: rank_text(*places),
         "parts": lambda shares: _parts(np.asarray(shares), n_places),
     }
     template = environment.from_string(files("skrank._commands").joinpath("templates/report.html").read_text("utf-8"))

@@ -123,7 +123,7 @@ def save_plot(result, path, *, title=None, dpi=150, size=None):
     import matplotlib
     import matplotlib.pyplot as plt
 
-    from skrank.inspection._base import plain
+    from skrank.inspection._base import wrap_title
 
     with matplotlib.rc_context(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -133,7 +133,7 @@ def save_plot(result, path, *, title=None, dpi=150, size=None):
             if size is not None:
                 figure.set_size_inches(size)
             if title is not None:
-                figure.suptitle(plain(title))
+                figure.suptitle(wrap_title(title, figure))
             figure.savefig(path, dpi=dpi)
         except RuntimeError as error:  # pgf without a TeX, say
             raise ValueError(f"--plot {path}: {error}") from None

@@ -4,6 +4,7 @@ import numpy as np
 
 from skrank._commands import _label, cluster, mixture
 from skrank._commands._text import heading, number, paragraph, percent, shorten, table
+from skrank.linear_model._leaderboard import rank_text
 
 MOST_ITEMS = 15
 MOST_LENGTHS = 6
@@ -50,6 +51,7 @@ def consensus(figures):
         [
             str(place),
             shorten(one["item"], 40),
+            rank_text(*one["rank_set"]),
             f"{one['mean_place']:.2f}",
             percent(one["first_share"]),
             percent(one["ranked_share"]),
@@ -66,11 +68,12 @@ def consensus(figures):
                 f"items ({quality})."
             ),
             "",
-            table(["", "", "mean place", "first", "ranked by", "net wins"], rows, left=[1]),
+            table(["", "", "rank set", "mean place", "first", "ranked by", "net wins"], rows, left=[1]),
             *_only_first(found["items"]),
             "",
             paragraph(
-                "Mean place: over the rankings that rank the item; 1 is best, ties share the mean of their places. "
+                "Rank set: the places in the consensus that rankings drawn anew leave open, with 90 % confidence. Mean "
+                "place: over the rankings that rank the item; 1 is best, ties share the mean of their places. "
                 "First: in the first place, alone or tied. Net wins: items that it beats less those that beat it "
                 "(Borda's count), mean over all rankings."
             ),

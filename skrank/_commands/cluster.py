@@ -1,7 +1,6 @@
 """`skrank cluster`: groups of rankings that are alike, their consensus, and how sure they are."""
 
 import numpy as np
-from scipy.cluster.hierarchy import leaves_list
 
 from skrank._commands import _input
 from skrank._commands._arguments import positive, whole
@@ -11,9 +10,10 @@ from skrank._commands._text import hanging, heading, number, one_line, paragraph
 from skrank._rankings import aggregate, check_rankings, n_buckets, to_rank_matrix
 from skrank.cluster import cluster_stability
 from skrank.cluster._stability import STABLE, UNSTABLE
-from skrank.cluster._tree import LINKAGES, kernel_tree
-from skrank.inspection._base import ranking_texts, representative_rows
-from skrank.inspection._ranking_kernel import RankingKernelDisplay
+from skrank.cluster._tree import LINKAGES
+from skrank.inspection._base import class_colors, representative_rows, wrap_title
+from skrank.inspection._columns import draw_columns, draw_shares, draw_unsure, layout
+from skrank.inspection._ranking_map import RankingMapDisplay
 from skrank.kernels import PartialRankingKernel
 from skrank.kernels._names import KERNEL_NAMES
 from skrank.stats import kemeny_consensus
@@ -43,7 +43,8 @@ of the rankings: stability is the share (Jaccard) of it that stays together, 1 i
 AUTO = tuple(range(2, 9))  # numbers of clusters that are tried
 N_HALVES, N_NULL = 30, 19
 SURE = 0.95  # share of the halves
-PLOTTED = 300
+PLOTTED_ITEMS = 60
+MAP = 5.5  # inches
 
 
 class TooFewError(ValueError):
@@ -109,7 +110,7 @@ def run(arguments):
         kernel = PartialRankingKernel(arguments.kernel, normalize=True, random_state=arguments.seed)
         write_groups(arguments.output, rankings, {"group": cluster_of_rows(rankings.ranks, drawn, kernel)})
         figures["notes"].append(f"Each row's cluster is in {arguments.output}; it is empty where a row orders nothing.")
-    return Result(figures, write, lambda: _draw(drawn, rankings.item_names, figures))
+    return Result(figures, write, lambda: _draw(drawn, figures))
 
 
 def cluster_of_rows(X, drawn, kernel):
@@ -292,26 +293,43 @@ def _verdict(stability, all_stable):
 
 
 # ---------------------------------------------------------------- plot
-def _draw(drawn, names, figures):
-    """The kernel matrix in the order of the tree, with the clusters; of many rankings a part, with its own tree."""
+def _draw(drawn, figures):
+    """A map of the rankings that were clustered, and the consensus of each cluster beside it."""
+    import matplotlib.pyplot as plt
+
     X, gram, labels = drawn
-    shown = np.sort(np.random.default_rng(0).permutation(len(gram))[:PLOTTED])
-    gram = gram[np.ix_(shown, shown)]
-    tree = kernel_tree(gram, figures["linkage"])
-    order = leaves_list(tree)
-    shown = shown[order]
-    width = len(str(len(figures["clusters"])))  # so that the names sort like the numbers
-    sizes = [f"{place:>{width}}: {percent(one['share'], 0)}" for place, one in enumerate(figures["clusters"], 1)]
-    total = number(figures["n_rankings"])
-    display = RankingKernelDisplay(
-        gram[np.ix_(order, order)],
-        tree=tree,
-        rows=shown,
-        names=ranking_texts(check_rankings(X)[shown], names),
-        labels=np.array(sizes)[labels[shown]],
-        note="" if len(shown) == figures["n_rankings"] else f"{len(shown)} of {total} rankings, drawn at random",
-    )
-    return display.plot().figure_
+    clusters = figures["clusters"]
+    n_rows = min(figures["n_items"], PLOTTED_ITEMS)
+    names, (width, height) = layout(figures["items"], len(clusters), n_rows)
+    size = MAP + width, max(height + 0.3, MAP)
+    figure, (left, right) = plt.subplots(1, 2, figsize=size, width_ratios=[MAP, width], layout="constrained")
+    digits = len(str(len(clusters)))  # so that the names sort like the numbers
+    titles = np.array([f"cluster {place:>{digits}}" for place in range(1, len(clusters) + 1)], dtype=object)
+    note = f"{len(X)} of {number(figures['n_rankings'])} rankings" if len(X) < figures["n_rankings"] else ""
+    RankingMapDisplay._computed(X, gram, titles[labels], note).plot(left)
+    left.set_box_aspect(1)
+    left.set_anchor("N")
+    index = {name: item for item, name in enumerate(figures["items"])}
+    places = np.array([np.argsort([index[name] for name in one["consensus"]]) for one in clusters])
+    colors = plt.get_cmap("viridis")(places[0] / max(len(places[0]) - 1, 1) * 0.95)
+    draw_columns(right, places, names, colors, n_rows)
+    heads = [
+        f"{title}\n{percent(one['share'])}{_plus_minus(one['standard_error'])}"
+        for title, one in zip(titles, clusters, strict=True)
+    ]
+    shares = np.array([one["share"] for one in clusters])
+    errors = np.nan_to_num([one["standard_error"] for one in clusters])
+    intervals = np.clip([shares - errors, shares + errors], 0, 1).T
+    draw_shares(right, shares, heads, intervals, colors=class_colors(len(clusters)))
+    unsure = draw_unsure(right, np.array([one["order_agreement"] for one in clusters])[:, : n_rows - 1] < SURE)
+    remarks = ["whiskers: +- one standard error of the shares"]
+    remarks += ["bar at the left: order not sure"] if unsure else []
+    remarks += [f"the first {n_rows} of {figures['n_items']} places"] if n_rows < figures["n_items"] else []
+    right.set_xlabel("\n".join(remarks), fontsize="small")
+    stable = "stable" if figures["stable"] else "not stable"
+    title = f"{figures['title']}: {len(clusters)} clusters ({stable}), {number(figures['n_rankings'])} rankings"
+    figure.suptitle(wrap_title(title, figure))
+    return figure
 
 
 def _n_clusters(text):

@@ -12,6 +12,7 @@ from skrank._commands._comparisons_input import read_comparisons
 from skrank._commands._files import write_groups
 from skrank._commands._output import Result, add_groups_argument, check_writable, notes
 from skrank._commands._text import hanging, heading, number, one_line, paragraph, percent, preference, table
+from skrank.inspection._base import wrap_title
 from skrank.inspection._mallows_mixture import N_REDRAWS, SURE, MallowsMixtureDisplay
 from skrank.mixture import MallowsMixture
 from skrank.mixture._model import rankings_for_center
@@ -125,7 +126,7 @@ def run(arguments):
     if arguments.output:
         write_groups(arguments.output, rankings, _memberships(mixture, rankings))
         figures["notes"].append(f"Each row's group is in {arguments.output}.")
-    return Result(figures, write, lambda: display.plot().figure_)
+    return Result(figures, write, lambda: _draw(display, figures))
 
 
 def _read(arguments):
@@ -181,6 +182,7 @@ def describe(mixture, ranks, names, sample_weight, groups=None):
         dispersions=mixture.dispersions_,
         item_names=names,
         order_agreement=redrawn.neighbor_agreement,
+        weight_intervals=intervals,
     )
     components = [
         {
@@ -348,6 +350,15 @@ def _came_back(component, n_halves):
 def _numbered_from_one(note):
     """A warning of the mixture, with components numbered as in the table."""
     return COMPONENTS.sub(lambda match: NUMBER.sub(lambda number: str(int(number[0]) + 1), match[0]), note)
+
+
+def _draw(display, figures):
+    """The groups side by side."""
+    figure = display.plot().figure_
+    n_groups = len(figures["components"])
+    groups = "one group" if n_groups == 1 else f"{n_groups} groups"
+    figure.suptitle(wrap_title(f"{figures['title']}: {groups}, {number(figures['n_rankings'])} rankings", figure))
+    return figure
 
 
 def _n_components(text):

@@ -17,7 +17,7 @@ from skrank._rankings import (
     to_rank_matrix,
 )
 from skrank.inspection import PairwisePreferenceDisplay, RankDistributionDisplay
-from skrank.inspection._base import plain
+from skrank.inspection._base import line_width, row_height, wrap_names, wrap_title
 from skrank.inspection._rank_distribution import place_shares
 from skrank.stats import borda_consensus, kemeny_consensus, pairwise_majority
 
@@ -39,6 +39,7 @@ examples:
     many rankings rank so many),
   consensus: agreement (share of all strict preferences that it agrees with), is_exact, and items, best first, each with
     item, mean_place (1 is the first), first_share, ranked_share, net_wins, place_shares (of each place, in order),
+    rank_set (the first and the last place that an item may have in the consensus, by 200 redraws, 90 % confidence),
   majorities (null for one item): items, fractions (share that prefers the row's item to the column's, among those that
     order the two), condorcet_winner, cycles,
   clusters, mixture (null if there is too little): as the subcommands cluster and mixture print them,
@@ -46,6 +47,9 @@ examples:
     label and share), pvalue (of rankings that do not depend on the label), n_permutations, baseline, and models, each
     with kernel, accuracy, standard_error, gain (over the baseline), gain_standard_error,
   notes."""
+
+N_REDRAWS, CONFIDENCE = 200, 0.9
+PLOTTED_ITEMS = 60
 
 
 def add_arguments(parser):
@@ -105,7 +109,15 @@ def consensus(rankings, distinct):
     """The consensus ranking and the items in its order."""
     ranks, weights = check_rankings(distinct.ranks), distinct.weights
     total = weights.sum()
-    kemeny = kemeny_consensus(distinct.ranks, sample_weight=weights)
+    kemeny = kemeny_consensus(
+        rankings.ranks,
+        sample_weight=rankings.weights,
+        n_draws=N_REDRAWS,
+        confidence_level=CONFIDENCE,
+        random_state=0,
+    )
+    sets = kemeny.rank_sets
+    assert sets is not None
     compared = pairwise_majority(distinct.ranks, sample_weight=weights).wins.sum()
     net_wins = borda_consensus(distinct.ranks, sample_weight=weights).scores / total
     ranked = weights @ (ranks != MISSING)
@@ -123,6 +135,7 @@ def consensus(rankings, distinct):
                 "ranked_share": ranked[item] / total,
                 "net_wins": net_wins[item],
                 "place_shares": shares[item],
+                "rank_set": [sets.low[item] + 1, sets.high[item] + 1],
             }
             for item in kemeny.ordering
         ],
@@ -180,15 +193,31 @@ def _draw(figures):
     import matplotlib.pyplot as plt
 
     items = figures["consensus"]["items"]
-    names = np.array([one["item"] for one in items], dtype=object)
-    height = max(5.0, 3 + 0.15 * min(len(names), 60)) + 0.09 * min(max(map(len, names)), 24)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(2.1 * height, height), layout="constrained")
+    n_rows = min(len(items), PLOTTED_ITEMS)
+    names = np.array([f"{place}. {one['item']}" for place, one in enumerate(items, 1)], dtype=object)
+    wrapped = wrap_names(names[:n_rows])
+    row = row_height(wrapped, 0.42 if n_rows <= 15 else 0.25)
+    height = max(row * n_rows, 2.4)
+    square = min(max(height, 0.42 * n_rows if n_rows <= 15 else 3.0, 3.0), 9.0)
+    figure, (left, right) = plt.subplots(
+        1,
+        2,
+        figsize=(8 + 0.075 * line_width(wrapped) + square, height + 1.6),
+        width_ratios=[4.5, square],
+        layout="constrained",
+    )
     figure.set_layout_engine("constrained", wspace=0.08)  # keeps the labels between the two apart
     shares = np.array([one["place_shares"] for one in items])
-    RankDistributionDisplay(shares, item_names=names).plot(left)
+    sets = np.array([one["rank_set"] for one in items])
+    RankDistributionDisplay(shares, item_names=names, rank_sets=sets).plot(left, max_items=PLOTTED_ITEMS)
     if figures["majorities"] is None:
         right.set_axis_off()
     else:
-        PairwisePreferenceDisplay(figures["majorities"]["fractions"], item_names=names).plot(right)
-    figure.suptitle(f"{plain(figures['title'])}: {number(figures['n_rankings'])} rankings")
+        places = np.arange(1, len(items) + 1)
+        display = PairwisePreferenceDisplay(figures["majorities"]["fractions"], item_names=places)
+        display.plot(right, max_items=PLOTTED_ITEMS)
+        right.set_aspect("auto")  # rows are those of the bars
+        left.set_ylim(right.get_ylim())
+    title = f"{figures['title']}: {number(figures['n_rankings'])} rankings"
+    figure.suptitle(wrap_title(title, figure))
     return figure

@@ -1,6 +1,6 @@
 """`skrank test`: do two sets of rankings of the same items come from one distribution, and where do they differ?"""
 
-from itertools import combinations
+from itertools import combinations, cycle
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from skrank._commands._differences import holm, item_differences, net_wins
 from skrank._commands._output import Result
 from skrank._commands._text import heading, number, paragraph, shorten, table
 from skrank._rankings import check_rankings
+from skrank.inspection._base import OKABE_ITO, class_colors, line_width, row_height, wrap_names
 from skrank.kernels._methods import has_closed_form
 from skrank.kernels._names import KERNEL_NAMES, named_kernel
 from skrank.stats import kemeny_consensus, mmd_test
@@ -33,16 +34,17 @@ of several pairs of groups for the number of pairs (Holm).
   unbiased: it may be negative), pvalue, n_permutations, null_quantiles (of the statistic by chance: 0.5, 0.95, 0.99),
   samples: two, each with title, n_rankings, n_tested, consensus (items, best first),
   items, by decreasing absolute z: each with item, places (in the two consensus rankings, from 1), net_wins (items
-    that it beats less those that beat it, mean in each set), difference (of these), standard_error (over random
-    divisions), z (their ratio), pvalue (of any item's differing so much by chance),
-  notes. With --by and more than two groups: columns, by, groups (title, n_rankings, net_wins of the items), items,
-  pairs (first, second, statistic, pvalue, pvalue_holm), notes."""
+    that it beats less those that beat it, mean in each set), net_wins_errors (their standard errors), difference (of
+    the two), standard_error (over random divisions), z (their ratio), pvalue (of any item's differing so much by
+    chance), notes. With --by and more than two groups: columns, by, groups (title, n_rankings, net_wins of the items,
+  net_wins_errors), items, pairs (first, second, statistic, pvalue, pvalue_holm), notes."""
 
 ALPHA = 0.05
 MOST_GROUPS = 12
 SAMPLE, SAMPLE_SLOW = 2000, 500
 MOST_ITEMS = 15
 PLOTTED_ITEMS = 40
+LEGEND_WIDTH = 40
 PAIR_FIGURES = ("statistic", "pvalue")
 QUANTILES = (0.5, 0.95, 0.99)
 
@@ -175,8 +177,8 @@ def _all_pairs(groups, paths, arguments, rng):
         "columns": groups[0].description,
         "by": arguments.by,
         "groups": [
-            {"title": path, "n_rankings": one.weights.sum(), "net_wins": _mean_net_wins(one)}
-            for one, path in zip(groups, paths, strict=True)
+            {"title": path, "n_rankings": one.weights.sum(), "net_wins": wins, "net_wins_errors": errors}
+            for one, path, (wins, errors) in zip(groups, paths, map(_net_wins, groups), strict=True)
         ],
         "items": groups[0].item_names,
         "n_permutations": arguments.permutations,
@@ -226,11 +228,13 @@ def _items(groups, consensus, names, n_permutations, rng):
     """How each item fares in the two sets, the largest difference first."""
     first, second = groups
     found = item_differences(first.ranks, second.ranks, first.weights, second.weights, n_permutations, rng)
+    errors = np.array([_net_wins(one)[1] for one in groups])
     return [
         {
             "item": names[item],
             "places": [None if np.isnan(ranks[item]) else int(ranks[item]) + 1 for ranks in consensus],
             "net_wins": found.means[:, item],
+            "net_wins_errors": errors[:, item],
             "difference": found.means[1, item] - found.means[0, item],
             "standard_error": found.standard_error[item],
             "z": found.z[item],
@@ -240,8 +244,11 @@ def _items(groups, consensus, names, n_permutations, rng):
     ]
 
 
-def _mean_net_wins(rankings):
-    return rankings.weights @ net_wins(check_rankings(rankings.ranks)) / rankings.weights.sum()
+def _net_wins(rankings):
+    """Mean net wins of the items, and their standard errors."""
+    wins, total = net_wins(check_rankings(rankings.ranks)), rankings.weights.sum()
+    means = rankings.weights @ wins / total
+    return means, np.sqrt(rankings.weights @ (wins - means) ** 2 / total / max(total - 1, 1))
 
 
 # ---------------------------------------------------------------- text
@@ -325,32 +332,24 @@ def _describe(letter, sample):
 def _draw(figures, null_distribution):
     """The net wins of the items in both sets, and the statistic beside its values under chance."""
     import matplotlib.pyplot as plt
-
-    from skrank.inspection._base import OKABE_ITO
-    from skrank.inspection._base import shorten as shorten_middle
+    from matplotlib.ticker import MaxNLocator
 
     items = sorted(figures["items"][:PLOTTED_ITEMS], key=lambda one: -one["net_wins"][0])
-    size = (11, 2.5 + 0.25 * max(len(items), 8))
+    names = wrap_names([one["item"] for one in items])
+    size = 6 + 0.075 * line_width(names) + 4, _height(names, 2)
     figure, (left, right) = plt.subplots(1, 2, figsize=size, width_ratios=[3, 2], layout="constrained")
-    wins = np.array([one["net_wins"] for one in items])
-    place = np.arange(len(items))
-    left.hlines(place, wins.min(axis=1), wins.max(axis=1), color="0.7", zorder=1)
-    for sample, values, color, marker in zip(figures["samples"], wins.T, OKABE_ITO[:2], "os", strict=True):
-        label = f"{shorten_middle(sample['title'], 40)} ({number(sample['n_rankings'])})"
-        left.scatter(values, place, color=color, marker=marker, label=label, zorder=2)
-    left.set_yticks(place, [shorten_middle(one["item"], 24) for one in items])
-    left.invert_yaxis()
-    left.set_xlabel("net wins: items it beats less items that beat it")
-    left.grid(axis="x", color="0.9")
-    left.set_axisbelow(True)
-    left.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False)
+    wins, errors = (np.array([one[key] for one in items]) for key in ("net_wins", "net_wins_errors"))
+    _draw_net_wins(left, names, figures["samples"], wins.T, errors.T)
     right.hist(null_distribution, bins="auto", color="0.75", label="by chance")
     right.axvline(figures["statistic"], color=OKABE_ITO[5], linewidth=2, label=f"found: p = {figures['pvalue']:.2g}")
     right.set_xlabel("squared MMD")
     right.set_ylabel("random divisions")
+    right.xaxis.set_major_locator(MaxNLocator(4))
+    right.set_box_aspect(0.8)
+    right.set_anchor("N")
     right.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False)
     if len(items) < len(figures["items"]):
-        left.set_title(f"the {len(items)} of {len(figures['items'])} items that differ most", fontsize="small")
+        left.set_xlabel(f"{left.get_xlabel()}\nthe {len(items)} of {len(figures['items'])} items that differ most")
     return figure
 
 
@@ -358,22 +357,37 @@ def _draw_groups(figures):
     """The net wins of the items in each group."""
     import matplotlib.pyplot as plt
 
-    from skrank.inspection._base import class_colors
-    from skrank.inspection._base import shorten as shorten_middle
-
-    wins = np.array([one["net_wins"] for one in figures["groups"]])
+    wins, errors = (np.array([one[key] for one in figures["groups"]]) for key in ("net_wins", "net_wins_errors"))
     order = np.argsort(-wins.mean(axis=0))[:PLOTTED_ITEMS]
-    figure, axes = plt.subplots(figsize=(8, 2.5 + 0.25 * max(len(order), 8)), layout="constrained")
-    place = np.arange(len(order))
-    axes.hlines(place, wins[:, order].min(axis=0), wins[:, order].max(axis=0), color="0.7", zorder=1)
-    colors = class_colors(len(wins))
-    for one, values, color, marker in zip(figures["groups"], wins, colors, "osD^vP*Xdh<>", strict=False):
-        label = f"{shorten_middle(one['title'], 40)} ({number(one['n_rankings'])})"
-        axes.scatter(values[order], place, color=color, marker=marker, label=label, zorder=2)
-    axes.set_yticks(place, [shorten_middle(figures["items"][item], 24) for item in order])
-    axes.invert_yaxis()
-    axes.set_xlabel("net wins: items it beats less items that beat it")
+    names = wrap_names([figures["items"][item] for item in order])
+    size = 6 + 0.075 * line_width(names), _height(names, len(wins))
+    figure, axes = plt.subplots(figsize=size, layout="constrained")
+    _draw_net_wins(axes, names, figures["groups"], wins[:, order], errors[:, order])
+    return figure
+
+
+def _height(names, n_groups):
+    return 1.6 + 0.1 * n_groups + row_height(names, 0.1 * n_groups + 0.08) * max(len(names), 6)
+
+
+def _draw_net_wins(axes, names, groups, wins, errors):
+    """Net wins and their standard errors of each group (row): those of an item side by side within its row."""
+    from matplotlib.ticker import MaxNLocator
+
+    place = np.arange(len(names))
+    axes.hlines(place[:-1] + 0.5, 0, 1, color="0.9", linewidth=0.8, zorder=0, transform=axes.get_yaxis_transform())
+    shifts = (np.arange(len(groups)) - (len(groups) - 1) / 2) * min(0.2, 0.7 / len(groups))
+    rows = zip(groups, wins, errors, shifts, class_colors(len(groups)), cycle("osD^vP*Xdh<>"), strict=False)
+    for one, values, error, shift, color, marker in rows:
+        label = wrap_names([f"{one['title']} ({number(one['n_rankings'])})"], LEGEND_WIDTH)[0]
+        style = {"fmt": marker, "color": color, "markersize": 5, "elinewidth": 1, "capsize": 2, "label": label}
+        axes.errorbar(values, place + shift, xerr=error, **style)
+    axes.set_yticks(place, names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_xlabel("net wins: items it beats less items that beat it,\n+- one standard error")
+    axes.xaxis.set_major_locator(MaxNLocator(6))
     axes.grid(axis="x", color="0.9")
     axes.set_axisbelow(True)
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, ncols=2)
-    return figure
+    axes.tick_params(axis="y", length=0)
+    columns = 1 if len(groups) <= 2 else 2
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, ncols=columns)

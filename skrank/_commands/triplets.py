@@ -3,6 +3,7 @@
 import csv
 import warnings
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 from sklearn.model_selection import GroupShuffleSplit
@@ -15,6 +16,9 @@ from skrank._commands._text import WIDTH, heading, paragraph, percent, shorten, 
 from skrank._commands._triplets_input import generated_record, read_record
 from skrank._triplets import query_codes
 from skrank.inspection import OrdinalEmbeddingDisplay
+from skrank.inspection._base import wrap_title
+from skrank.inspection._ordinal_embedding import MOST_NAMES
+from skrank.inspection._point_names import draw_names, side_with_names
 from skrank.manifold import StochasticTripletEmbedding
 from skrank.manifold._triplet_fit import TripletData, TripletSettings
 from skrank.manifold._triplet_selection import choose_settings
@@ -105,7 +109,7 @@ def run(arguments):
     return Result(
         figures,
         lambda figures: write(figures, arguments.output),
-        lambda: OrdinalEmbeddingDisplay.from_estimator(model, item_names=record.items).figure_,
+        lambda: _draw(model, record),
     )
 
 
@@ -247,6 +251,28 @@ def _write_coordinates(path, items, embedding):
         writer = csv.writer(file)
         writer.writerow(["item", *(f"x{axis}" for axis in range(embedding.shape[1]))])
         writer.writerows([item, *map(repr, map(float, point))] for item, point in zip(items, embedding, strict=True))
+
+
+# ---------------------------------------------------------------- plot
+def _draw(model, record):
+    """The map; of three components and more each pair of the first three."""
+    import matplotlib.pyplot as plt
+
+    title, embedding = f"{record.title}: {len(record.triplets)} responses", model.embedding_
+    if embedding.shape[1] < 3:
+        figure = OrdinalEmbeddingDisplay.from_estimator(model, item_names=record.items).figure_
+        figure.suptitle(wrap_title(title, figure))
+        return figure
+    side = side_with_names(record.items)
+    figure, axes = plt.subplots(1, 3, figsize=(3 * side, side + 0.5), layout="constrained")
+    figure.suptitle(wrap_title(title, figure))
+    pairs = list(combinations(range(3), 2))
+    for pair, one in zip(pairs, axes, strict=True):
+        OrdinalEmbeddingDisplay.from_estimator(model, components=pair, ax=one)
+    if len(record.items) <= MOST_NAMES:
+        for pair, one in zip(pairs, axes, strict=True):  # now that all axes are where they stay
+            draw_names(one, embedding[:, pair], record.items)
+    return figure
 
 
 # ---------------------------------------------------------------- text

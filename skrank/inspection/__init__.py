@@ -6,6 +6,7 @@ from skrank.inspection._ordinal_embedding import OrdinalEmbeddingDisplay
 from skrank.inspection._pairwise_preference import PairwisePreferenceDisplay
 from skrank.inspection._rank_distribution import RankDistributionDisplay
 from skrank.inspection._ranking_kernel import RankingKernelDisplay
+from skrank.inspection._ranking_map import RankingMapDisplay
 from skrank.inspection._score import ScoreDisplay
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "PairwisePreferenceDisplay",
     "RankDistributionDisplay",
     "RankingKernelDisplay",
+    "RankingMapDisplay",
     "ScoreDisplay",
 ]

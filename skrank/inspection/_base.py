@@ -1,5 +1,6 @@
 """What all displays share: validated rankings with weights and names, samples, texts, colors and axes."""
 
+import textwrap
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -159,6 +160,54 @@ def _cut(name, width):
         return name
     end = (width - 1) // 3
     return name[: width - 1 - end].rstrip() + ELLIPSIS + name[len(name) - end :].lstrip()
+
+
+LINE, MOST_LINES, LONGEST_LINE = 24, 3, 40
+
+
+def wrap_names(names, width=None):
+    """Names broken into lines of like length, for matplotlib; nothing is cut.
+
+    A line has about `width` characters; None means 24, or more where a name would take more than three lines of them.
+    Lines break between words; words longer than a line break anywhere.
+    """
+    names = [" ".join(str(name).split()) for name in names]
+    if width is None:
+        longest = max(map(len, names), default=0)
+        width = int(np.clip(-(-longest // MOST_LINES) + 2, LINE, LONGEST_LINE))
+    return [plain("\n".join(_lines(name, width))) for name in names]
+
+
+def _lines(name, width):
+    """The lines of a name: as few as the width allows, and of these the narrowest."""
+    lines = textwrap.wrap(name, width) or [""]
+    narrow = -(-len(name) // len(lines))
+    while narrow < width and len(lines) > 1:
+        tried = textwrap.wrap(name, narrow, break_long_words=False)
+        if len(tried) == len(lines) and max(map(len, tried)) <= width:
+            return tried
+        narrow += 1
+    return lines
+
+
+def most_lines(wrapped):
+    """The most lines that any of some wrapped names has."""
+    return max((name.count("\n") + 1 for name in wrapped), default=1)
+
+
+def line_width(wrapped):
+    """The most characters that any line of some wrapped names has."""
+    return max((len(line) for name in wrapped for line in name.split("\n")), default=0)
+
+
+def wrap_title(text, figure):
+    """A title broken into lines that are no wider than the figure."""
+    return wrap_names([text], max(int(figure.get_figwidth() / 0.1), LINE))[0]
+
+
+def row_height(wrapped, least, line=0.16):
+    """Height of a row in inches in which each wrapped name has room."""
+    return max(least, line * most_lines(wrapped) + 0.06)
 
 
 def ranking_texts(ranks, names, width=44, name_width=12):

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._typing import Array, ArrayLike, Floats, Integers, Names
-from skrank.inspection._base import axes, checked_names, shorten, text_color
+from skrank.inspection._base import axes, checked_names
+from skrank.inspection._columns import draw_columns, draw_shares, draw_unsure, layout
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
 SURE = 0.975  # of the redraws, from which the order of two neighbors in a center counts as sure
 N_REDRAWS = 25
-LONGEST_NAME = 24
-MOST_BOLD = 25  # items whose lines are not too many to follow
-BOX = 0.68  # width of a box with an item's name, columns are 1 apart
 
 
 class MallowsMixtureDisplay:
@@ -40,6 +37,8 @@ class MallowsMixtureDisplay:
     order_agreement : ndarray of shape (n_components, n_items - 1), default=None
         For the items at places t and t + 1 of each center, the proportion of redraws of the voters that order them so,
         as `neighbor_agreement` of :meth:`skrank.MallowsMixture.bootstrap`.
+    weight_intervals : ndarray of shape (n_components, 2), default=None
+        Where each weight is with a probability of 95 %, as `weight_intervals` of the bootstrap; drawn as whiskers.
 
     Attributes
     ----------
@@ -74,12 +73,14 @@ class MallowsMixtureDisplay:
         dispersions: Floats,
         item_names: Array,
         order_agreement: Floats | None = None,
+        weight_intervals: Floats | None = None,
     ) -> None:
         self.centers = centers
         self.weights = weights
         self.dispersions = dispersions
         self.item_names = item_names
         self.order_agreement = order_agreement
+        self.weight_intervals = weight_intervals
 
     def plot(self, ax: "Axes | None" = None, *, cmap: Any = "viridis", max_items: int = 60) -> Self:
         """Draw the columns.
@@ -99,60 +100,27 @@ class MallowsMixtureDisplay:
         """
         n_components, n_items = self.centers.shape
         n_shown = min(n_items, max_items)
-        names = [shorten(name, LONGEST_NAME) for name in self.item_names]
-        column = max(0.075 * max(map(len, names)) + 0.2, 0.75) / BOX
-        ax = axes(ax, "MallowsMixtureDisplay.plot", (max(0.4 + column * n_components, 3), 1.3 + 0.25 * n_shown))
+        names, size = layout(self.item_names, n_components, n_shown)
+        ax = axes(ax, "MallowsMixtureDisplay.plot", size)
         from matplotlib import colormaps
 
         colors = colormaps.get_cmap(cmap)(self.centers[0] / max(n_items - 1, 1) * 0.95)
-        columns = np.arange(n_components)
-        self.lines_ = [
-            ax.plot(columns, places, color=color, linewidth=1.5 if n_shown <= MOST_BOLD else 0.6, zorder=1)[0]
-            for places, color in zip(self.centers.T, colors, strict=True)
+        self.lines_ = draw_columns(ax, self.centers, names, colors, n_shown)
+        heads = [
+            f"{100 * weight:.1f} %\ndispersion {phi:.2f}"
+            for weight, phi in zip(self.weights, self.dispersions, strict=True)
         ]
-        for center, one in zip(self.centers, columns, strict=True):
-            for item in np.flatnonzero(center < n_shown):
-                self._draw_box(ax, one, center[item], names[item], colors[item])
-        self._draw_heads(ax, columns)
+        draw_shares(ax, self.weights, heads, self.weight_intervals)
         agreement = self.order_agreement
-        self.unsure_ = [] if agreement is None else list(_draw_unsure(ax, agreement[:, : n_shown - 1]))
+        self.unsure_ = [] if agreement is None else draw_unsure(ax, agreement[:, : n_shown - 1] < SURE)
         remarks = ["bar at the left: order not sure"] if self.unsure_ else []
+        if self.weight_intervals is not None:
+            remarks.append("whiskers: 95 % intervals of the shares")
         if n_shown < n_items:
             remarks.append(f"the first {n_shown} of {n_items} places")
-        ax.set_xlabel("; ".join(remarks))
-        ax.set_yticks(range(n_shown), range(1, n_shown + 1))
-        ax.set_xlim(-BOX / 2 - 0.1, n_components - 1 + BOX / 2 + 0.05)
-        ax.set_ylim(n_shown - 0.5, -1.1)
-        ax.xaxis.tick_top()
-        ax.tick_params(length=0, labelsize="small")
-        ax.tick_params(axis="y", labelcolor="0.4")
-        ax.spines[:].set_visible(False)
+        ax.set_xlabel("\n".join(remarks), fontsize="small")
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-    @staticmethod
-    def _draw_box(ax, column, place, name, color):
-        from matplotlib.patches import Rectangle
-
-        ax.add_patch(Rectangle((column - BOX / 2, place - 0.42), BOX, 0.84, color=color, linewidth=0, zorder=2))
-        ax.text(
-            column,
-            place,
-            name,
-            ha="center",
-            va="center_baseline",
-            fontsize="small",
-            color=text_color(color),
-            zorder=3,
-        )
-
-    def _draw_heads(self, ax, columns):
-        """Weights as bars, weights and dispersions as the columns' titles."""
-        left = columns - BOX / 2
-        ax.barh(np.full(len(columns), -0.85), BOX, 0.3, left, color="0.88", zorder=2)
-        ax.barh(np.full(len(columns), -0.85), BOX * self.weights, 0.3, left, color="0.25", zorder=2)
-        heads = zip(self.weights, self.dispersions, strict=True)
-        ax.set_xticks(columns, [f"{100 * weight:.1f} %\n$\\phi$ = {phi:.2f}" for weight, phi in heads])
 
     @classmethod
     def from_estimator(
@@ -199,19 +167,12 @@ class MallowsMixtureDisplay:
             raise TypeError(f"{type(estimator).__name__} has no centers_: it is no mixture of Mallows models.")
         n_items = estimator.centers_.shape[1]
         names = getattr(estimator, "feature_names_in_", None) if item_names is None else item_names
+        redrawn = None if X is None else estimator.bootstrap(X, N_REDRAWS, sample_weight=sample_weight, groups=groups)
         return cls(
             estimator.centers_,
             weights=estimator.weights_,
             dispersions=estimator.dispersions_,
             item_names=checked_names(names, n_items, f"the mixture has {n_items} items"),
-            order_agreement=None
-            if X is None
-            else estimator.bootstrap(X, N_REDRAWS, sample_weight=sample_weight, groups=groups).neighbor_agreement,
+            order_agreement=None if redrawn is None else redrawn.neighbor_agreement,
+            weight_intervals=None if redrawn is None else redrawn.weight_intervals(),
         )
-
-
-def _draw_unsure(ax, agreement):
-    """Bars beside neighbors whose order other voters might reverse."""
-    for component, place in np.argwhere(agreement < SURE):
-        edge = component - BOX / 2 - 0.035
-        yield ax.plot([edge, edge], [place - 0.3, place + 1.3], color="black", linewidth=2.5, zorder=4)[0]

@@ -6,12 +6,12 @@ import numpy as np
 
 from skrank._rankings import ordering
 from skrank._typing import Array, ArrayLike, Floats, Integers
-from skrank.inspection._base import axes, shorten
+from skrank.inspection._base import axes, row_height, wrap_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LONGEST_NAME = 24
+MOST_TICKS = 30
 
 
 class MixtureBootstrapDisplay:
@@ -80,13 +80,15 @@ class MixtureBootstrapDisplay:
         display : MixtureBootstrapDisplay
         """
         n_items = len(self.place_shares)
-        side = float(np.clip(0.4 * n_items, 3.5, 9))
+        names = wrap_names(self.item_names)
+        side = max(row_height(names, 0.4 if n_items <= 20 else 0.25) * n_items, 3.5)
         ax = axes(ax, "MixtureBootstrapDisplay.plot", (side + 2.5, side))
         image = ax.imshow(self.place_shares, cmap=cmap, vmin=0, vmax=1, interpolation="nearest")
         for row, (first, last) in enumerate(self.rank_sets):
             ax.plot([first - 0.4, last + 0.4], [row + 0.4, row + 0.4], color="tab:orange", linewidth=2)
-        ax.set_yticks(range(n_items), [shorten(str(name), LONGEST_NAME) for name in self.item_names])
-        ax.set_xticks(range(n_items), range(1, n_items + 1))
+        ax.set_yticks(range(n_items), names)
+        step = -(-n_items // MOST_TICKS)
+        ax.set_xticks(range(0, n_items, step), range(1, n_items + 1, step))
         ax.set_xlabel("place; the line is the rank set")
         ax.set_title(self.title)
         ax.figure.colorbar(image, ax=ax, label="proportion of redraws", shrink=0.8)

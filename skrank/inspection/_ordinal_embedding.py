@@ -6,15 +6,15 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from skrank._typing import Array, ArrayLike, Floats, Integers, Names
-from skrank.inspection._base import axes, class_colors, plain, shorten
+from skrank.inspection._base import axes, class_colors, plain
+from skrank.inspection._point_names import LEAST_SIDE, draw_names, side_with_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-MOST_NAMES = 120
-LONGEST_NAME = 24
-MARKER_RADIUS = 2  # pixels
+MOST_NAMES = 300
+LEAST_ERROR = 0.004  # of the width of the map
 MARKERS = "os^DvPX*<>"
 
 
@@ -33,6 +33,9 @@ class OrdinalEmbeddingDisplay:
         Class of each item.
     landmarks : ndarray of shape (n_landmarks,), default=None
         Rows that are landmarks.
+    expected_distance : float, default=None
+        Root mean square distance between an item's place and its true one in the plane of two components; circles of
+        this radius surround the items.
 
     Attributes
     ----------
@@ -66,11 +69,13 @@ class OrdinalEmbeddingDisplay:
         item_names: Array | None = None,
         labels: Array | None = None,
         landmarks: Integers | None = None,
+        expected_distance: float | None = None,
     ) -> None:
         self.embedding = embedding
         self.item_names = item_names
         self.labels = labels
         self.landmarks = landmarks
+        self.expected_distance = expected_distance
 
     def plot(
         self,
@@ -89,7 +94,7 @@ class OrdinalEmbeddingDisplay:
         components : pair of int, default=(0, 1)
             The two components to show. An embedding with one component is drawn along a line.
         names : bool, default=None
-            Whether points carry their items' names. None means up to 120 items, and of these the ones for whose name
+            Whether points carry their items' names. None means up to 300 items, and of these the ones for whose name
             there is room; the plot says how many.
         **scatter_options : dict
             Further arguments of :meth:`matplotlib.axes.Axes.scatter`.
@@ -108,7 +113,9 @@ class OrdinalEmbeddingDisplay:
             points = self.embedding[:, [horizontal, vertical]]
         else:
             points = np.column_stack([self.embedding[:, 0], np.zeros(n_samples)])
-        ax = axes(ax, "OrdinalEmbeddingDisplay.plot", (7, 6) if n_components > 1 else (8, 2.5))
+        with_names = self.item_names is not None and (n_samples <= MOST_NAMES if names is None else names)
+        side = side_with_names(self.item_names) if with_names else LEAST_SIDE
+        ax = axes(ax, "OrdinalEmbeddingDisplay.plot", (side + 1, side) if n_components > 1 else (8, 2.5))
         self._draw_points(ax, points, scatter_options)
         if n_components > 1:
             ax.set_aspect("equal", adjustable="datalim")  # only distances mean something
@@ -117,8 +124,10 @@ class OrdinalEmbeddingDisplay:
             ax.set_yticks([])
             ax.set_ylim(-0.3, 1)
         ax.set_xlabel(f"component {components[0] if n_components > 1 else 0}")
-        if self.item_names is not None and (n_samples <= MOST_NAMES if names is None else names):
-            self._draw_names(ax, points, self.item_names, keep_all=bool(names))
+        if self.expected_distance is not None and n_components > 1 and n_samples <= MOST_NAMES:
+            self._draw_errors(ax, points, self.expected_distance)
+        if with_names:
+            draw_names(ax, points, self.item_names, along_a_line=n_components == 1, keep_all=bool(names))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -140,33 +149,17 @@ class OrdinalEmbeddingDisplay:
             outside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
             ax.legend(handles=handles, fontsize="small", ncols=1 + (len(handles) - 1) // 20, **outside)
 
-    def _draw_names(self, ax, points, names, keep_all):
-        """Names beside their points, at the first of four sides where they cover nothing else."""
-        names = [shorten(name, LONGEST_NAME) for name in names]
-        if self.embedding.shape[1] == 1:
-            sides = [{"xytext": (0, 5), "rotation": 90, "ha": "center", "va": "bottom"}]
-        else:
-            ax.margins(0.12)
-            sides = [
-                {"xytext": (horizontal * 4, vertical * 3), "ha": ha, "va": va}
-                for vertical, va in ((1, "bottom"), (-1, "top"))
-                for horizontal, ha in ((1, "left"), (-1, "right"))
-            ]
-        ax.figure.draw_without_rendering()  # settles where the axes are
-        centers = ax.transData.transform(points)
-        taken = np.hstack([centers - MARKER_RADIUS, centers + MARKER_RADIUS])
-        inside = np.array(ax.get_window_extent().extents)
-        for name, point in zip(names, points, strict=True):
-            for side in sides:
-                text = ax.annotate(name, point, textcoords="offset points", fontsize="x-small", **side)
-                box = np.array(text.get_window_extent().extents)
-                within = (box[:2] >= inside[:2]).all() and (box[2:] <= inside[2:]).all()
-                if keep_all or (within and not _overlaps(box, taken)):
-                    taken = np.vstack([taken, box])
-                    break
-                text.remove()
-        if len(ax.texts) < len(names):
-            ax.set_xlabel(f"{ax.get_xlabel()}\n(room for {len(ax.texts)} of {len(names)} names)")
+    @staticmethod
+    def _draw_errors(ax, points, radius):
+        """A circle around each item, as wide as its place is uncertain."""
+        from matplotlib.collections import EllipseCollection
+
+        if radius < LEAST_ERROR * np.ptp(points, axis=0).max():
+            return  # less than the points themselves
+        diameter = np.full(len(points), 2 * radius)
+        style = {"units": "xy", "offset_transform": ax.transData, "facecolors": "0.5", "alpha": 0.15, "zorder": 0}
+        ax.add_collection(EllipseCollection(diameter, diameter, np.zeros(len(points)), offsets=points, **style))
+        ax.set_xlabel(f"{ax.get_xlabel()}\ncircles: root mean square error of a place")
 
     @classmethod
     def from_estimator(
@@ -184,7 +177,8 @@ class OrdinalEmbeddingDisplay:
         ----------
         estimator : fitted estimator with an `embedding_`
             Such as :class:`~skrank.manifold.StochasticTripletEmbedding` or
-            :class:`~skrank.manifold.LandmarkOrdinalEmbedding`, whose landmarks get rings.
+            :class:`~skrank.manifold.LandmarkOrdinalEmbedding`, whose landmarks get rings and whose items get circles
+            by its `expected_error_`.
         item_names : array-like of shape (n_samples,), default=None
             Names of the items.
         labels : array-like of shape (n_samples,), default=None
@@ -206,6 +200,7 @@ class OrdinalEmbeddingDisplay:
             item_names=item_names,
             labels=labels,
             landmarks=getattr(estimator, "landmarks_", None),
+            expected_distance=_expected_distance(estimator),
             ax=ax,
             **plot_options,
         )
@@ -218,6 +213,7 @@ class OrdinalEmbeddingDisplay:
         item_names: Names = None,
         labels: ArrayLike | None = None,
         landmarks: ArrayLike | None = None,
+        expected_distance: float | None = None,
         ax: "Axes | None" = None,
         **plot_options: Any,
     ) -> Self:
@@ -229,6 +225,8 @@ class OrdinalEmbeddingDisplay:
             Coordinates of the items.
         landmarks : array-like of int, default=None
             Rows that are landmarks, shown by rings.
+        expected_distance : float, default=None
+            Root mean square error of a place in the plane, shown by circles.
         item_names, labels, ax, **plot_options
             As of :meth:`from_estimator`.
 
@@ -245,9 +243,16 @@ class OrdinalEmbeddingDisplay:
                     raise ValueError(f"{name} must have one entry for each of the {len(embedding)} items.")
         if landmarks is not None:
             landmarks = np.asarray(landmarks, dtype=np.intp)
-        return cls(embedding, **details, landmarks=landmarks).plot(ax, **plot_options)
+        return cls(embedding, **details, landmarks=landmarks, expected_distance=expected_distance).plot(
+            ax, **plot_options
+        )
 
 
-def _overlaps(box, others):
-    """Whether a box (left, bottom, right, top) has an area in common with any other."""
-    return bool(((box[:2] < others[:, 2:]) & (box[2:] > others[:, :2])).all(axis=1).any())
+def _expected_distance(estimator):
+    """Root mean square error of a place in a plane, of the expected Procrustes error; None where there is none."""
+    error = getattr(estimator, "expected_error_", None)
+    n_components = estimator.embedding_.shape[1]
+    if error is None or not np.isfinite(error) or n_components < 2:
+        return None
+    centered = estimator.embedding_ - estimator.embedding_.mean(axis=0)
+    return float(np.sqrt(error * (centered**2).sum(axis=1).mean() * 2 / n_components))

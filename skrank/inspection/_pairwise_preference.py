@@ -6,14 +6,11 @@ import numpy as np
 
 from skrank._rankings import to_rank_matrix
 from skrank._typing import Array, Floats
-from skrank.inspection._base import RankingsDisplay, axes, shorten, text_color
+from skrank.inspection._base import RankingsDisplay, axes, line_width, most_lines, row_height, text_color, wrap_names
 from skrank.stats import kemeny_consensus, pairwise_majority
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-LONGEST_NAME = 24
 
 
 class PairwisePreferenceDisplay(RankingsDisplay):
@@ -59,7 +56,7 @@ class PairwisePreferenceDisplay(RankingsDisplay):
     def plot(
         self, ax: "Axes | None" = None, *, cmap: Any = "RdBu", values: bool | None = None, max_items: int = 60
     ) -> Self:
-        """Draw the heat map.
+        """Draw the heat map; where names take several lines the columns have the numbers of the rows.
 
         Parameters
         ----------
@@ -78,20 +75,27 @@ class PairwisePreferenceDisplay(RankingsDisplay):
         """
         n_items = min(len(self.item_names), max_items)
         fractions = self.fractions[:n_items, :n_items]
-        names = [shorten(name, LONGEST_NAME) for name in self.item_names[:n_items]]
-        side = min(max(2.5 + 0.4 * n_items, 4), 11)
-        ax = axes(ax, "PairwisePreferenceDisplay.plot", (side + 1, side))
+        names = wrap_names(self.item_names[:n_items])
+        numbered = most_lines(names) > 1  # columns are too narrow for such names
+        if numbered:
+            names = wrap_names([f"{place}. {name}" for place, name in enumerate(self.item_names[:n_items], 1)])
+        cell = row_height(names, 0.4 if n_items <= 15 else 0.25)
+        side = max(cell * n_items + (0 if numbered else 2.5), 3.0)
+        ax = axes(
+            ax, "PairwisePreferenceDisplay.plot", (side + 1 + (0.08 * line_width(names) if numbered else 0), side)
+        )
         ax.set_facecolor("0.85")  # of pairs that no ranking orders
         image = ax.imshow(100 * fractions, cmap=cmap, vmin=0, vmax=100)
         size = "medium" if n_items <= 15 else "small" if n_items <= 30 else "x-small"
-        upright = max(map(len, names)) <= 3 and n_items <= 15
-        ax.set_xticks(range(n_items), names, rotation=0 if upright else 90, fontsize=size)
+        heads = [str(place + 1) for place in range(n_items)] if numbered else names
+        upright = max(map(len, heads)) <= (3 if n_items <= 15 else 2)
+        ax.set_xticks(range(n_items), heads, rotation=0 if upright else 90, fontsize=size)
         ax.set_yticks(range(n_items), names, fontsize=size)
         ax.tick_params(length=0)
         some = f"\n(the first {n_items} of {len(self.item_names)} items)" if n_items < len(self.item_names) else ""
         ax.set_xlabel("... to this one" + some)
         ax.set_ylabel("prefer this item ...")
-        ax.figure.colorbar(image, ax=ax, label="% of the rankings that order the two", shrink=0.8)
+        ax.figure.colorbar(image, ax=ax, label="% of the rankings\nthat order the two", shrink=0.8)
         if values if values is not None else n_items <= 15:
             for row, column in np.argwhere(~np.isnan(fractions)):
                 percent = 100 * fractions[row, column]

@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from skrank._rankings import MISSING, aggregate, bucket_places, to_rank_matrix
-from skrank._typing import Array, Floats
-from skrank.inspection._base import RankingsDisplay, axes, shorten
+from skrank._typing import Array, Floats, Integers
+from skrank.inspection._base import RankingsDisplay, axes, row_height, wrap_names
+from skrank.linear_model._leaderboard import rank_text
 from skrank.stats import kemeny_consensus
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-LONGEST_NAME = 24
+MOST_TICKS = 10
 
 
 class RankDistributionDisplay(RankingsDisplay):
@@ -28,6 +29,9 @@ class RankDistributionDisplay(RankingsDisplay):
         item takes each of its bucket's places in equal parts. Rows sum to the share of rankings that rank the item.
     item_names : ndarray of shape (n_items,)
         Names of the items.
+    rank_sets : ndarray of shape (n_items, 2), default=None
+        First and last place of each item's rank set in the consensus, from 1, such as ``low + 1`` and ``high + 1`` of
+        :class:`~skrank.stats.RankSets`; written beside the bars.
 
     Attributes
     ----------
@@ -52,9 +56,10 @@ class RankDistributionDisplay(RankingsDisplay):
     >>> plt.close(display.figure_)
     """
 
-    def __init__(self, shares: Floats, *, item_names: Array) -> None:
+    def __init__(self, shares: Floats, *, item_names: Array, rank_sets: Integers | None = None) -> None:
         self.shares = shares
         self.item_names = item_names
+        self.rank_sets = rank_sets
 
     def plot(self, ax: "Axes | None" = None, *, cmap: Any = "viridis", max_items: int = 60) -> Self:
         """Draw the bars.
@@ -73,13 +78,10 @@ class RankDistributionDisplay(RankingsDisplay):
         display : RankDistributionDisplay
         """
         n_items = min(len(self.shares), max_items)
-        names = [shorten(name, LONGEST_NAME) for name in self.item_names[:n_items]]
+        names = wrap_names(self.item_names[:n_items])
         n_places = int(np.flatnonzero(self.shares.max(axis=0) > 1e-12).max(initial=0)) + 1  # those that are taken
-        ax = axes(
-            ax,
-            "RankDistributionDisplay.plot",
-            (8, max(1.5 + 0.4 * n_items, 2.5) if n_items <= 15 else 4 + 0.2 * n_items),
-        )
+        row = row_height(names, 0.4 if n_items <= 15 else 0.25)
+        ax = axes(ax, "RankDistributionDisplay.plot", (8, max(1.5 + row * n_items, 2.5)))
         from matplotlib import colormaps
         from matplotlib.cm import ScalarMappable
         from matplotlib.colors import BoundaryNorm
@@ -101,7 +103,12 @@ class RankDistributionDisplay(RankingsDisplay):
         some = f" (the first {n_items} of {len(self.shares)} items)" if n_items < len(self.shares) else ""
         ax.set_xlabel("% of rankings" + some)
         mappable = ScalarMappable(BoundaryNorm(np.arange(n_places + 1) + 0.5, n_places), colors)
-        ticks = np.unique(np.linspace(1, n_places, min(n_places, 10)).round())
+        if self.rank_sets is not None:
+            right = ax.secondary_yaxis("right")
+            right.set_yticks(range(n_items), [rank_text(*one) for one in self.rank_sets[:n_items]], fontsize="small")
+            right.tick_params(length=0)
+            right.set_ylabel("rank set in the consensus")
+        ticks = np.arange(1, n_places + 1, -(-n_places // MOST_TICKS))
         ax.figure.colorbar(mappable, ax=ax, label="place", ticks=ticks).ax.invert_yaxis()
         self.ax_, self.figure_ = ax, ax.figure
         return self

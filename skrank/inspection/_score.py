@@ -5,13 +5,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from skrank._typing import RandomState
-from skrank.inspection._base import OKABE_ITO, axes, plain, shorten
+from skrank.inspection._base import OKABE_ITO, axes, plain, row_height, wrap_names
 from skrank.linear_model._leaderboard import Leaderboard, Unit, rank_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-LONGEST_NAME = 32
 
 
 class ScoreDisplay:
@@ -68,13 +66,14 @@ class ScoreDisplay:
         """
         board = self.leaderboard
         n_items = min(len(board.items), max_items)
-        ax = axes(ax, "ScoreDisplay.plot", (8, max(1.8 + 0.3 * n_items, 2.5)))
+        names = wrap_names(board.items[:n_items].tolist())
+        ax = axes(ax, "ScoreDisplay.plot", (8, max(1.8 + row_height(names, 0.3) * n_items, 2.5)))
         place = np.arange(n_items)
         scores = board.scores[:n_items]
         # rounding may put a score that is exactly known outside its interval
         reach = np.maximum([scores - board.lower[:n_items], board.upper[:n_items] - scores], 0)
         self.intervals_ = ax.errorbar(scores, place, xerr=reach, fmt="o", color=color, capsize=2)
-        ax.set_yticks(place, [shorten(item, LONGEST_NAME) for item in board.items[:n_items].tolist()])
+        ax.set_yticks(place, names)
         ax.set_ylim(n_items - 0.4, -0.6)
         ax.grid(axis="x", color="0.9")
         ax.set_axisbelow(True)

@@ -131,8 +131,10 @@ class Leaderboard:
 
 
 def rank_text(first, last):
-    """A range of ranks."""
-    return str(first) if first == last else f"{first} to {last}"
+    """A range of ranks; a dash for an item without one."""
+    if np.isnan(first):
+        return "-"
+    return f"{first:.0f}" if first == last else f"{first:.0f} to {last:.0f}"
 
 
 def in_unit(scores, unit):

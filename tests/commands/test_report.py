@@ -64,8 +64,8 @@ def test_figures_of_a_small_file(run):
     assert "4 rankings of 3 items, 3 of them distinct." in text
     assert "agrees with 83.3 % of all strict preferences" in text  # 10 of 12
     # Places 0, 0, 1, 0 and first three times of four; beats (3 - 1 + 4 - 0) / 4 items net.
-    assert re.search(r"^1  egg +1.25 +75.0 % +100.0 % +\+1.50$", text, re.MULTILINE)
-    assert re.search(r"^2  squid +2.00 +25.0 % +100.0 % +\+0.00$", text, re.MULTILINE)
+    assert re.search(r"^1  egg +1 +1.25 +75.0 % +100.0 % +\+1.50$", text, re.MULTILINE)
+    assert re.search(r"^2  squid +2 +2.00 +25.0 % +100.0 % +\+0.00$", text, re.MULTILINE)
     assert re.search(r"^1  egg +. +75 +100$", text, re.MULTILINE)
     assert "Does the ranking tell" not in text
 

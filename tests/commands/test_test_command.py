@@ -206,3 +206,22 @@ def test_unanimous_sets_have_no_infinite_errors(tmp_path, capsys):
     for one in json.loads(run(capsys, *files, "--json")[1])["items"]:
         assert abs(one["z"]) < 10
         assert one["pvalue"] == (1 if one["item"] == "c" else 0.001)
+
+
+def test_the_picture_has_errors_and_whole_names(tmp_path, capsys, samples, monkeypatch):
+    drawn = []
+    monkeypatch.setattr("skrank._commands._output.save_plot", lambda result, *_, **__: drawn.append(result.draw()))
+    X, Y = samples
+    names = ["a very long name of the first item which goes on and on", *"bcde"]
+    files = write(tmp_path / "x.csv", X, names), write(tmp_path / "y.csv", Y, names)
+    path = tmp_path / "difference.png"
+    code, text, error = run(capsys, *files, "--json", "--permutations", "99", "--plot", str(path))
+    assert (code, error) == (0, "")
+    figures = json.loads(text)
+    one = next(item for item in figures["items"] if item["item"] == "b")
+    wins = np.sum(X[:, [1]] < X, axis=1) - np.sum(X[:, [1]] > X, axis=1)
+    assert one["net_wins"][0] == pytest.approx(wins.mean())
+    assert one["net_wins_errors"][0] == pytest.approx(wins.std(ddof=1) / np.sqrt(len(X)))
+    left = drawn[0].axes[0]
+    assert len(left.containers) == 2
+    assert names[0] in {" ".join(label.get_text().split()) for label in left.get_yticklabels()}

@@ -70,3 +70,12 @@ def test_it_draws_on_given_axes_and_refuses_others(mixture):
         MallowsMixtureDisplay.from_estimator(MallowsMixture())
     with pytest.raises(TypeError, match="GaussianMixture has no centers_"):
         MallowsMixtureDisplay.from_estimator(GaussianMixture().fit(np.random.default_rng(0).normal(size=(20, 2))))
+
+
+def test_whiskers_are_the_intervals_of_the_shares(mixture):
+    X = make_mallows_mixture(400, 5, 2, phi=0.3, random_state=0)[0]
+    display = MallowsMixtureDisplay.from_estimator(mixture, X)
+    assert display.weight_intervals.shape == (2, 2)
+    assert "95 % intervals" in display.ax_.get_xlabel()
+    assert "95 %" not in MallowsMixtureDisplay.from_estimator(mixture).ax_.get_xlabel()
+    assert "dispersion 0.3" in display.ax_.get_xticklabels()[0].get_text()

@@ -1,6 +1,7 @@
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib.text import Text
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 
@@ -53,11 +54,11 @@ def test_many_classes(n_classes):
 
 
 def test_one_component_and_many_items():
-    X = np.random.default_rng(0).standard_normal((130, 1))
-    display = OrdinalEmbeddingDisplay.from_embedding(X, item_names=range(130))
+    X = np.random.default_rng(0).standard_normal((310, 1))
+    display = OrdinalEmbeddingDisplay.from_embedding(X, item_names=range(310))
     np.testing.assert_allclose(display.scatter_[0].get_offsets()[:, 0], X[:, 0])
     assert not display.ax_.texts
-    assert len(OrdinalEmbeddingDisplay.from_embedding(X, item_names=range(130), names=True).ax_.texts) == 130
+    assert len(OrdinalEmbeddingDisplay.from_embedding(X, item_names=range(310), names=True).ax_.texts) == 310
 
 
 def test_landmarks_get_rings():
@@ -72,12 +73,39 @@ def test_landmarks_get_rings():
 
 
 def test_names_that_would_cover_others_are_left_out_and_counted():
-    X = np.array([[0.0, 0], [1, 1], [1, 1], [1, 1], [1, 1], [1, 1], [1, 1]])
-    display = OrdinalEmbeddingDisplay.from_embedding(X, item_names=[f"item {number}" for number in range(7)])
-    shown = [text.get_text() for text in display.ax_.texts]
-    assert len(shown) == 5  # one, and four around the six in one place
-    assert display.ax_.get_xlabel().endswith("(room for 5 of 7 names)")
-    assert len(OrdinalEmbeddingDisplay.from_embedding(X, item_names=range(7), names=True).ax_.texts) == 7
+    X = np.array([[0.0, 0], *[[1.0, 1]] * 49])
+    display = OrdinalEmbeddingDisplay.from_embedding(X, item_names=[f"item {number}" for number in range(50)])
+    texts = display.ax_.texts
+    assert 10 < len(texts) < 50  # one, and those around the others, which are all in one place
+    assert display.ax_.get_xlabel().endswith(f"(room for {len(texts)} of 50 names)")
+    display.figure_.draw_without_rendering()
+    boxes = np.array([Text.get_window_extent(text).extents for text in texts])
+    for number, box in enumerate(boxes):
+        others = np.delete(boxes, number, axis=0)
+        assert not ((box[:2] < others[:, 2:]) & (box[2:] > others[:, :2])).all(axis=1).any()
+    assert len(OrdinalEmbeddingDisplay.from_embedding(X, item_names=range(50), names=True).ax_.texts) == 50
+
+
+def test_long_names_are_wrapped():
+    name = "Protect moors, forests and rivers from further development (including the coast)"
+    display = OrdinalEmbeddingDisplay.from_embedding([[0.0, 0], [1, 1]], item_names=[name, "short"])
+    assert [" ".join(text.get_text().split()) for text in display.ax_.texts] == [name, "short"]
+    assert "\n" in display.ax_.texts[0].get_text()
+
+
+def test_circles_are_as_wide_as_the_expected_error():
+    # n_samples times the mean square error of a place is the Procrustes error times the squared norm of the cloud.
+    def noisy(anchors, left, right):
+        return ((anchors - left) ** 2).sum(axis=1) - ((anchors - right) ** 2).sum(axis=1) < rng.logistic(size=len(left))
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    model = LandmarkOrdinalEmbedding(2, oracle=noisy, random_state=0).fit(X)
+    display = OrdinalEmbeddingDisplay.from_estimator(model)
+    squared_norm = ((model.embedding_ - model.embedding_.mean(axis=0)) ** 2).sum()
+    assert display.expected_distance**2 * 60 == pytest.approx(model.expected_error_ * squared_norm)
+    assert "circles" in display.ax_.get_xlabel()
+    assert "circles" not in OrdinalEmbeddingDisplay.from_embedding(X).ax_.get_xlabel()
 
 
 def test_bad_input(model):
