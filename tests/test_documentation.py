@@ -90,9 +90,9 @@ def test_every_public_name_is_in_the_reference(package):
     assert sorted(listed) == sorted(importlib.import_module(f"skrank.{package}").__all__)
 
 
-def test_the_way_of_the_data_is_there():
+def test_functions_of_the_data_flow_exist():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    section = text.partition("## The way of the data")[2].partition("\n## ")[0]
+    section = text.partition("## Data flow")[2].partition("\n## ")[0]
     names = re.findall(r"`((?:_rankings|kernels|mixture|manifold)\.[\w.]+)`", section)
     assert len(names) > 30
     for name in names:
