@@ -64,6 +64,31 @@ def have_ties(lists):
     return bool((n_buckets < lists.lengths).any())
 
 
+def net_after(buckets, row, indptr):
+    """Items of the same list after each entry less those before it, by their buckets."""
+    order = np.lexsort([buckets, row])
+    key = row[order] * (np.int64(buckets.max(initial=0)) + 1) + buckets[order]
+    first, last = np.searchsorted(key, key, side="left"), np.searchsorted(key, key, side="right")
+    start, stop = indptr[row[order]], indptr[row[order] + 1]
+    net = np.empty(len(row))
+    net[order] = (stop - last) - (first - start)
+    return net
+
+
+def pairs_within(indptr):
+    """All pairs of entries of one list each: entry of i, entry of j, and the list, in the order of the lists."""
+    lengths = np.diff(indptr).astype(np.int64)
+    parts = [(np.zeros(0, np.int64),) * 3]
+    for length in np.unique(lengths[lengths > 1]):
+        chosen = np.flatnonzero(lengths == length)
+        i, j = np.triu_indices(length, 1)
+        starts = indptr[chosen].astype(np.int64)[:, None]
+        parts.append(((starts + i).ravel(), (starts + j).ravel(), np.repeat(chosen, len(i))))
+    first, second, rows = (np.concatenate(part) for part in zip(*parts, strict=True))
+    order = np.argsort(rows, kind="stable")
+    return first[order], second[order], rows[order]
+
+
 # ---------------------------------------------------------------- validation
 def check_sparse_rankings(X, unranked, *, estimator=None, reset=True, input_name="X"):
     """Validate a sparse rank matrix.

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from skrank._sparse_rankings import Lists
+from skrank._sparse_rankings import Lists, net_after, pairs_within
 
 
 def are_lists(content, other):
@@ -47,9 +47,9 @@ def _features(lists):
     ranks, n_rankings = lists.ranks, len(lists)
     lengths = lists.lengths
     row = lists.rows
-    net = _net_after(ranks.data, row, ranks.indptr)
+    net = net_after(ranks.data, row, ranks.indptr)
     pull = net / (lengths[row] + 1)
-    first, second, pair_rows = _pairs_within(ranks.indptr)
+    first, second, pair_rows = pairs_within(ranks.indptr)
     signs = np.sign(ranks.data[second] - ranks.data[first]).astype(float)
     difference = pull[first] - pull[second]
     items = ranks.indices.astype(np.int64)
@@ -64,31 +64,6 @@ def _features(lists):
         np.searchsorted(pair_rows, np.arange(n_rankings + 1)),
         [signs] if lists.tied_last else [signs - difference, difference],
     )
-
-
-def _net_after(buckets, row, indptr):
-    """Items of the same list after each entry less those before it, by their buckets."""
-    order = np.lexsort([buckets, row])
-    key = row[order] * (np.int64(buckets.max(initial=0)) + 1) + buckets[order]
-    first, last = np.searchsorted(key, key, side="left"), np.searchsorted(key, key, side="right")
-    start, stop = indptr[row[order]], indptr[row[order] + 1]
-    net = np.empty(len(row))
-    net[order] = (stop - last) - (first - start)
-    return net
-
-
-def _pairs_within(indptr):
-    """All pairs of entries of one list each: entry of i, entry of j, and the list, in the order of the lists."""
-    lengths = np.diff(indptr).astype(np.int64)
-    parts = [(np.zeros(0, np.int64),) * 3]
-    for length in np.unique(lengths[lengths > 1]):
-        chosen = np.flatnonzero(lengths == length)
-        i, j = np.triu_indices(length, 1)
-        starts = indptr[chosen].astype(np.int64)[:, None]
-        parts.append(((starts + i).ravel(), (starts + j).ravel(), np.repeat(chosen, len(i))))
-    first, second, rows = (np.concatenate(part) for part in zip(*parts, strict=True))
-    order = np.argsort(rows, kind="stable")
-    return first[order], second[order], rows[order]
 
 
 # ---------------------------------------------------------------- inner products

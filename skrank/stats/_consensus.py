@@ -5,6 +5,8 @@ from numbers import Integral, Real
 from typing import Literal
 
 import numpy as np
+from scipy.sparse import csr_array
+from sklearn import get_config
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skrank._pair_words import are_full
@@ -19,7 +21,8 @@ from skrank._rankings import (
     pair_signs,
     row_blocks,
 )
-from skrank._typing import Array, ArrayLike, RandomState, validate_params
+from skrank._sparse_rankings import check_sparse_rankings, is_sparse, net_after
+from skrank._typing import Array, ArrayLike, RandomState, Unranked, validate_params
 from skrank.stats._kemeny import local_kemeny, solved_components
 from skrank.stats._kemeny_optima import concatenated, is_unique, optimal_orderings, tied_ranks
 from skrank.stats._pairwise import pairwise_wins
@@ -39,6 +42,24 @@ def borda_contributions(ranks):
     first, size = bucket_places(ranks)
     n_ranked = np.count_nonzero(size, axis=1)[:, None]
     return np.where(size > 0, n_ranked - size - 2 * first, 0)
+
+
+def list_borda_contributions(lists):
+    """The same of `Lists`: ``entries[s, i] - base[s]`` for ranking s, without the base for missing items.
+
+    Returns
+    -------
+    entries : csr_array of shape (n_rankings, n_items)
+    base : ndarray of shape (n_rankings,)
+        What an absent item loses to the listed ones; 0 if absent items are missing.
+    """
+    ranks, rows, lengths = lists.ranks, lists.rows, lists.lengths.astype(float)
+    values = net_after(ranks.data, rows, ranks.indptr)
+    if lists.tied_last:
+        values += lists.n_items
+    else:
+        lengths[:] = 0
+    return csr_array((values, ranks.indices, ranks.indptr), shape=ranks.shape), lengths
 
 
 def _validated_table(X, sample_weight):
@@ -274,13 +295,20 @@ class BordaResult:
 
 
 @validate_params(
-    {"X": ["array-like"], "sample_weight": ["array-like", None], "random_state": ["random_state"], **REDRAWS},
+    {
+        "X": ["array-like", "sparse matrix"],
+        "sample_weight": ["array-like", None],
+        "unranked": [None, StrOptions({"last", "missing"})],
+        "random_state": ["random_state"],
+        **REDRAWS,
+    },
     prefer_skip_nested_validation=True,
 )
 def borda_consensus(
     X: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
+    unranked: Unranked = None,
     n_draws: int = 0,
     confidence_level: float = 0.9,
     random_state: RandomState = 0,
@@ -292,12 +320,16 @@ def borda_consensus(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_items)
-        Rank matrix: lower is preferred, equal ranks are ties, NaN is missing.
+    X : {array-like, sparse matrix} of shape (n_samples, n_items)
+        Rank matrix: lower is preferred, equal ranks are ties, NaN is missing. For a sparse one see `unranked`.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rankings, not negative. None means 1.
+    unranked : {"last", "missing"} or None, default=None
+        What an absent entry of a sparse X means: tied after all listed items, or missing. A stored zero is a rank. The
+        cost is that of the entries. None refuses a sparse X; a dense one does not use this parameter.
     n_draws : int, default=0
-        How often the rankings are redrawn with replacement, for the result's `rank_sets`; 0 means not at all.
+        How often the rankings are redrawn with replacement, for the result's `rank_sets`; 0 means not at all. Rank sets
+        compare all pairs of items: of a sparse X with so many that this exceeds ``working_memory`` they are refused.
     confidence_level : float, default=0.9
         The probability with which a rank set contains the item's place by the scores of the population, for each item
         by itself.
@@ -318,19 +350,48 @@ def borda_consensus(
     >>> result.ranks
     array([0., 1., 2.])
     """
-    table, n_rankings, names = _validated_table(X, sample_weight)
-    contributions = borda_contributions(table.ranks)
-    n_compared = table.weights @ np.abs(contributions).sum(axis=1)
-    ranked = _has_place(table)
-    scores = np.where(ranked, table.weights @ contributions, np.nan)
+    if is_sparse(X):
+        scores_of, weights, n_compared, ranked, n_rankings, names = _sparse_borda(X, sample_weight, unranked, n_draws)
+    else:
+        table, n_rankings, names = _validated_table(X, sample_weight)
+        contributions, weights, ranked = borda_contributions(table.ranks), table.weights, _has_place(table)
+        n_compared = weights @ np.abs(contributions).sum(axis=1)
+
+        def scores_of(weights):
+            return weights @ contributions
+
+    scores = np.where(ranked, scores_of(weights), np.nan)
     ranks = _ranks_by_score(scores, n_compared)
     sets = None
     if n_draws:
-        weights = redrawn_weights(table.weights, n_draws, as_generator(random_state), n_rankings)
-        redrawn = np.where(ranked, weights @ contributions, np.nan)
-        places = np.array([_ranks_by_score(one, n_compared) for one in redrawn])
+        redrawn = scores_of(redrawn_weights(weights, n_draws, as_generator(random_state), n_rankings))
+        places = np.array([_ranks_by_score(one, n_compared) for one in np.where(ranked, redrawn, np.nan)])
         sets = rank_sets(places, ranks, confidence_level, names)
     return BordaResult(ranks, scores, names, sets)
+
+
+def _sparse_borda(X, sample_weight, unranked, n_draws):
+    """Scores of weights as a function, the weights, comparisons, ranked items, number of rankings, and names (None)."""
+    lists = check_sparse_rankings(X, unranked)
+    weights = np.ones(len(lists)) if sample_weight is None else check_weights(sample_weight, lists.ranks)
+    size = 8 * lists.n_items**2 / 2**20
+    if n_draws and size > get_config()["working_memory"]:
+        raise ValueError(
+            f"Rank sets of {lists.n_items} items compare all pairs of them: {size:.0f} MiB, more than working_memory. "
+            "Use n_draws=0, leave columns out, or raise sklearn.set_config(working_memory=...)."
+        )
+    entries, base = list_borda_contributions(lists)
+
+    def scores_of(weights):
+        return (entries.T @ weights.T).T - np.expand_dims(weights @ base, -1)
+
+    counted = weights > 0
+    ranked = np.full(lists.n_items, True)
+    if not lists.tied_last:
+        ranked = np.bincount(lists.ranks.indices, counted[lists.rows], lists.n_items) > 0
+    n_compared = weights @ (abs(entries).sum(axis=1) + base * lists.n_items)
+    n_rankings = len(lists) if sample_weight is None else n_redrawn(weights)
+    return scores_of, weights, n_compared, ranked, n_rankings, None
 
 
 def _ranks_by_score(scores, scale):

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from scipy.linalg.blas import dtrmm
+from scipy.sparse import csr_array, vstack
+from sklearn import clone
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -16,9 +18,10 @@ from threadpoolctl import threadpool_limits
 
 from skrank._random import as_generator
 from skrank._rankings import MISSING, aggregate, check_rankings, check_same_items, refuse_masked
-from skrank._typing import ArrayLike, RandomState, validate_params
+from skrank._sparse_rankings import check_sparse_rankings, is_sparse, to_ranks
+from skrank._typing import ArrayLike, RandomState, Unranked, validate_params
 from skrank.kernels._composition import as_ranking_kernel
-from skrank.kernels._names import KERNEL_NAMES
+from skrank.kernels._names import KERNEL_NAMES, named_kernel
 from skrank.kernels._partial import PartialRankingKernel
 from skrank.stats._mmd_gram import distinct_gram, settle
 
@@ -52,10 +55,11 @@ class MMDTestResult:
 
 @validate_params(
     {
-        "X": ["array-like"],
-        "Y": ["array-like"],
+        "X": ["array-like", "sparse matrix"],
+        "Y": ["array-like", "sparse matrix"],
         "kernel": [StrOptions(set(KERNEL_NAMES)), Kernel, PartialRankingKernel],
         "n_permutations": [Interval(Integral, 1, None, closed="left")],
+        "unranked": [None, StrOptions({"last", "missing"})],
         "random_state": ["random_state"],
         "n_jobs": [None, Integral],
     },
@@ -67,6 +71,7 @@ def mmd_test(
     kernel: Any = "mallows",
     *,
     n_permutations: int = 999,
+    unranked: Unranked = None,
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> MMDTestResult:
@@ -87,10 +92,11 @@ def mmd_test(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples_X, n_items)
-        Rank matrix of the first sample: lower is preferred, equal ranks are ties, NaN is missing.
-    Y : array-like of shape (n_samples_Y, n_items)
-        Rank matrix of the second sample, the same items in the same columns.
+    X : {array-like, sparse matrix} of shape (n_samples_X, n_items)
+        Rank matrix of the first sample: lower is preferred, equal ranks are ties, NaN is missing. For a sparse one see
+        `unranked`.
+    Y : {array-like, sparse matrix} of shape (n_samples_Y, n_items)
+        Rank matrix of the second sample, the same items in the same columns; sparse if X is.
     kernel : str, PartialRankingKernel or kernel object, default="mallows"
         A name that :class:`~skrank.kernels.PartialRankingKernel` knows (a scale is then the inverse of the median
         distance over the pooled rankings), such a transformer, or a kernel object from :mod:`skrank.kernels` or a
@@ -99,6 +105,9 @@ def mmd_test(
         independent samples.
     n_permutations : int, default=999
         Number of permutations; the smallest possible p-value is 1 / (n_permutations + 1).
+    unranked : {"last", "missing"} or None, default=None
+        What an absent entry of sparse samples means, as in :class:`~skrank.kernels.PartialRankingKernel`: tied after
+        all listed items, or missing. None refuses sparse samples; dense ones do not use this parameter.
     random_state : int, RandomState instance or None, default=None
         Source of the permutations, and of the samples of a kernel without a seed of its own.
     n_jobs : int, default=None
@@ -149,7 +158,10 @@ def mmd_test(
     True
     """
     rng = as_generator(random_state)
-    gram, group, n_first, kernel = _pooled_gram(X, Y, kernel, rng, n_jobs)
+    if is_sparse(X) or is_sparse(Y):
+        gram, group, n_first, kernel = _pooled_sparse_gram(X, Y, kernel, unranked, rng, n_jobs)
+    else:
+        gram, group, n_first, kernel = _pooled_gram(X, Y, kernel, rng, n_jobs)
     return _test(gram, group, n_first, kernel, n_permutations, rng, n_jobs)
 
 
@@ -228,9 +240,7 @@ def _pooled_gram(X, Y, kernel, rng, n_jobs):
     marker = as_ranking_kernel(kernel).missing_values if isinstance(kernel, Kernel) else np.nan
     samples = [check_rankings(rows, input_name=name, missing_values=marker) for rows, name in ((X, "X"), (Y, "Y"))]
     check_same_items(X, Y, *samples)
-    for ranks, name in zip(samples, ("X", "Y"), strict=True):
-        if len(ranks) < 2:
-            raise ValueError(f"{name} has one ranking; an unbiased estimate needs at least two in either sample.")
+    _refuse_single(samples)
     table = aggregate(np.concatenate(samples))
     pooled = np.where(table.ranks == MISSING, np.nan, table.ranks)[table.inverse]
     kernel, reported, normalize = settle(kernel, pooled, int(rng.integers(2**31)))
@@ -239,6 +249,40 @@ def _pooled_gram(X, Y, kernel, rng, n_jobs):
         kernel._check_exact(ranks, name)
     gram = distinct_gram(kernel, table.ranks, table.weights > 1, normalize=normalize, n_jobs=n_jobs)
     return gram, table.inverse, len(samples[0]), reported
+
+
+def _refuse_single(samples):
+    for ranks, name in zip(samples, ("X", "Y"), strict=True):
+        if len(ranks) < 2:
+            raise ValueError(f"{name} has one ranking; an unbiased estimate needs at least two in either sample.")
+
+
+def _pooled_sparse_gram(X, Y, kernel, unranked, rng, n_jobs):
+    """The same of sparse samples: from the lists where the kernel has a form for them, else from dense ranks."""
+    if not (is_sparse(X) and is_sparse(Y)):
+        raise ValueError("One of X and Y is a sparse matrix, the other is not. Pass both as scipy.sparse CSR arrays.")
+    if unranked is None and isinstance(kernel, PartialRankingKernel):
+        unranked = kernel.unranked
+    samples = [check_sparse_rankings(rows, unranked, input_name=name) for rows, name in ((X, "X"), (Y, "Y"))]
+    check_same_items(X, Y, *(lists.ranks for lists in samples))
+    _refuse_single(samples)
+    full = _kernel_of_lists(kernel)
+    if full is None or any(full._prepare_lists(lists) is None for lists in samples):
+        X, Y = (np.where(ranks == MISSING, np.nan, ranks) for ranks in map(to_ranks, samples))
+        return _pooled_gram(X, Y, kernel, rng, n_jobs)
+    pooled = csr_array(vstack([lists.ranks for lists in samples]))
+    transformer = clone(kernel) if isinstance(kernel, PartialRankingKernel) else PartialRankingKernel(kernel)
+    gram = transformer.set_params(unranked=unranked, n_jobs=n_jobs).fit_transform(pooled)
+    return gram, np.arange(len(gram)), len(samples[0]), transformer.kernel_
+
+
+def _kernel_of_lists(kernel):
+    """The kernel on full rankings if its closed forms are asked for, else None."""
+    if isinstance(kernel, PartialRankingKernel):
+        if kernel.prior is not None or kernel.method not in ("auto", "exact") or kernel.output != "kernel":
+            return None
+        kernel = kernel.kernel
+    return as_ranking_kernel(named_kernel(kernel) if isinstance(kernel, str) else kernel)
 
 
 def _check_kernel_matrix(gram, labels):

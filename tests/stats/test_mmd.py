@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from joblib import parallel_config
+from scipy.sparse import csr_array
 from scipy.stats import kstest
 from sklearn.gaussian_process.kernels import WhiteKernel
 
@@ -263,3 +264,40 @@ def test_bad_matrices():
     crooked[0, 1] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         mmd_test_from_kernel(crooked, labels)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "unranked"),
+    [
+        ("mallows", "last"),  # with missing items it is sampled, and sparse rows have samples of their own
+        ("kendall", "last"),
+        ("kendall", "missing"),
+        (PartialRankingKernel("hamming", method="exact"), "last"),
+    ],
+)
+def test_sparse_samples_are_tested_as_dense_ones(kernel, unranked):
+    rng = np.random.default_rng(0)
+    ranks = rng.random((60, 8)).argsort(axis=1)
+    ranks[:30, 0] = -1
+    listed = ranks < 3
+    dense = np.where(listed, ranks, 9 if unranked == "last" else np.nan)
+    lists = csr_array((ranks[listed], np.nonzero(listed)), shape=ranks.shape)
+    options = {"kernel": kernel, "random_state": 0, "n_permutations": 99}
+    sparse = mmd_test(lists[:30], lists[30:], unranked=unranked, **options)
+    expected = mmd_test(dense[:30], dense[30:], **options)
+    assert sparse.statistic == pytest.approx(expected.statistic, abs=1e-12)
+    assert sparse.pvalue == pytest.approx(expected.pvalue, abs=0.1)
+    with pytest.raises(ValueError, match="Pass both"):
+        mmd_test(lists, dense, unranked=unranked)
+    with pytest.raises(ValueError, match="unranked='last'"):
+        mmd_test(lists, lists)
+
+
+def test_samples_of_a_wide_catalogue():
+    rng = np.random.default_rng(0)
+
+    def lists(low):
+        items = low + rng.random((40, 300)).argsort(axis=1)[:, :5]
+        return csr_array((np.tile(np.arange(5), 40), items.ravel(), np.arange(0, 201, 5)), shape=(40, 100_000))
+
+    assert mmd_test(lists(0), lists(200), unranked="last", random_state=0).pvalue == 0.001
