@@ -42,7 +42,11 @@ def distinct_names(names):
 def write_report(directory, figures):
     """The report's tables as CSV files in a directory, and their names."""
     os.makedirs(directory, exist_ok=True)
-    tables = {"consensus": _consensus(figures["consensus"]), "majorities": _majorities(figures["majorities"])}
+    tables = {"majorities": _majorities(figures["majorities"])}
+    if figures["consensus"] is not None:
+        tables = {"consensus": _consensus(figures["consensus"]), **tables}
+    if figures["choices"] is not None:
+        tables |= _choices(figures["choices"])
     if figures["mixture"] is not None:
         tables["groups"] = _groups(figures["mixture"]["components"], "weight")
     if figures["clusters"] is not None:
@@ -62,6 +66,19 @@ def _consensus(found):
     columns |= {f"rank_set_{end}": [one["rank_set"][k] for one in items] for k, end in enumerate(("first", "last"))}
     shares = np.array([one["place_shares"] for one in items])
     return columns | {f"share_in_place_{place}": share for place, share in enumerate(shares.T, 1)}
+
+
+def _choices(found):
+    items = found["items"]
+    names = [one["item"] for one in items]
+    columns: dict[str, list] = {"place": list(range(1, len(items) + 1)), "item": names}
+    columns |= {key: [one[key] for one in items] for key in ("n_ballots", "share")}
+    for key, ends in (("interval", ("low", "high")), ("rank_set", ("first", "last"))):
+        columns |= {f"{key}_{end}": [one[key][k] for one in items] for k, end in enumerate(ends)}
+    if found["together"] is None:
+        return {"shares": columns}
+    together = dict(zip(distinct_names(["approve", *names])[1:], np.asarray(found["together"]).T, strict=True))
+    return {"shares": columns, "approved_together": {"approve": names, **together}}
 
 
 def _majorities(found):

@@ -5,6 +5,7 @@ from importlib.resources import files
 import numpy as np
 
 from skrank import __version__
+from skrank._commands import _choices
 from skrank._commands._report_text import UNRANKED
 from skrank._commands._text import number, percent
 from skrank.linear_model._leaderboard import rank_text
@@ -32,8 +33,8 @@ def write_html(path, figures):
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    items = figures["consensus"]["items"]
-    n_places = _places_taken(items)
+    items = figures["consensus"]["items"] if figures["consensus"] else []
+    n_places = _places_taken(items) if items else 1
     environment.filters |= {
         "number": number,
         "percent": percent,
@@ -45,15 +46,16 @@ def write_html(path, figures):
     kinds = {
         "full: no ties, nothing missing": found["full"],
         "with ties": found["with_ties"],
-        "with missing items": found["with_gaps"],
-        "say nothing: order no two items": found["say_nothing"],
+        "with missing items": found["with_missing"],
+        "uninformative: order no two items": found["uninformative"],
     }
     page = template.render(
         **{
             **figures,
             "mixture": _mixture(figures["mixture"]),
             "clusters": _clusters(figures["clusters"]),
-            "kinds": list(kinds.items()),
+            "kinds": [] if figures["choices"] else list(kinds.items()),
+            "choices": _with_words(figures["choices"]),
             "unranked_words": UNRANKED.get(figures["unranked"], ""),
             "legend": _legend(items, n_places),
             "heat": _heat(figures["majorities"]),
@@ -62,6 +64,17 @@ def write_html(path, figures):
     )
     with open(path, "w", encoding="utf-8") as file:
         file.write(page)
+
+
+def _with_words(choices):
+    if choices is None:
+        return None
+    words = {
+        "words": _choices.WORDS[choices["kind"]],
+        "lead": _choices.lead(choices),
+        "legend": _choices.legend(choices),
+    }
+    return {**choices, **words}
 
 
 # ---------------------------------------------------------------- places

@@ -130,6 +130,7 @@ KINDS = {
     "ranks": "a table of ranks, one column for each item, lower is preferred",
     "orderings": "a table of orderings: in each row items, best first, or one cell with a list of them",
     "scores": "a table of scores or ratings, one column for each item, higher is preferred",
+    "approvals": "a table of approvals: a column of marks (1 and 0, x, yes) for each item, or one cell with a list",
 }
 
 

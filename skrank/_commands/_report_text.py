@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skrank._commands import _label, cluster, mixture
+from skrank._commands import _choices, _label, cluster, mixture
 from skrank._commands._text import heading, number, paragraph, percent, shorten, table
 from skrank.linear_model._leaderboard import rank_text
 
@@ -13,20 +13,22 @@ UNRANKED = {"last": "tied after all that is ranked", "missing": "missing: nothin
 
 def write(figures):
     """The figures as text."""
-    sections = [SECTIONS[name](figures) for name in SECTIONS if name == "rankings" or figures[name] is not None]
+    first = "rankings" if figures["choices"] is None else "choices"
+    shown = [first, *(name for name in SECTIONS if name not in ("rankings", "choices") and figures[name] is not None)]
+    sections = [SECTIONS[name](figures) for name in shown]
     return "\n\n\n".join(sections)
 
 
 def kinds(figures):
-    """How many rankings of how many items, ties and gaps."""
+    """How many rankings of how many items, ties and missing items."""
     found, total = figures["rankings"], figures["n_rankings"]
     rows = {
-        "full: no ties, no gaps": found["full"],
+        "full: no ties, nothing missing": found["full"],
         "with ties": found["with_ties"],
-        "with gaps: missing items": found["with_gaps"],
+        "with missing items": found["with_missing"],
     }
-    if found["say_nothing"]:
-        rows["say nothing: order no two items"] = found["say_nothing"]
+    if found["uninformative"]:
+        rows["uninformative: order no two items"] = found["uninformative"]
     lines = [
         heading(figures["title"], "="),
         f"{number(total)} rankings of {figures['n_items']} items, {figures['n_distinct']} of them distinct.",
@@ -37,7 +39,7 @@ def kinds(figures):
             left=[0],
         ),
     ]
-    if found["with_gaps"]:
+    if found["with_missing"]:
         lines += ["", _lengths(found["n_ranked"], total)]
     if figures["unranked"]:
         lines += ["", f"What a ranking leaves out is taken as {UNRANKED[figures['unranked']]}."]
@@ -153,6 +155,7 @@ def prediction(figures):
 
 
 SECTIONS = {
+    "choices": _choices.write,
     "rankings": kinds,
     "consensus": consensus,
     "majorities": majorities,

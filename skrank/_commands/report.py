@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from skrank._commands import _files, _html, _input, _label, _report_text, cluster, mixture
+from skrank._commands import _choices, _files, _html, _input, _label, _report_text, cluster, mixture
 from skrank._commands._output import Result, check_writable
 from skrank._commands._text import number
 from skrank._rankings import (
@@ -21,7 +21,7 @@ from skrank.inspection._base import line_width, row_height, wrap_names, wrap_tit
 from skrank.inspection._rank_distribution import place_shares
 from skrank.stats import borda_consensus, kemeny_consensus, pairwise_majority
 
-HELP = "Describe a set of rankings: sizes, ties and gaps, consensus, majorities, clusters, groups, what tells a label."
+HELP = "Describe a set of rankings: ties, missing items, consensus, majorities, clusters, groups, what tells a label."
 EPILOG = """\
 examples:
   {prog}                                       the ballots of the APA
@@ -35,8 +35,14 @@ examples:
   {prog} votes.soi --unranked last --plot votes.png --json > votes.json
 
 --json prints an object with: title, columns, unranked, n_rankings, n_distinct, n_items, items,
-  rankings: full, with_ties, with_gaps, say_nothing (numbers of rankings), n_ranked (pairs of a number of items and how
-    many rankings rank so many),
+  rankings: full, with_ties, with_missing, uninformative (numbers of rankings), n_ranked (pairs of a number of items and
+    how many rankings rank so many),
+  choices (null for rankings; for ballots that name or approve of items, or two candidates, and then consensus,
+    majorities, clusters and mixture are null): kind (one choice, approval, two candidates), n_ballots (that tell items
+    apart), n_uninformative, items (by share, each with item, n_ballots, share, interval of 95 %, rank_set), n_chosen
+    (pairs of a number of items and the ballots that name so many), together (share of the approvers of the row's item
+    that approve of the column's, null if not approval), lead (items, n_only: the ballots that name just
+    the one, pvalue),
   consensus: agreement (share of all strict preferences that it agrees with), is_exact, and items, best first, each with
     item, mean_place (1 is the first), first_share, ranked_share, net_wins, place_shares (of each place, in order),
     rank_set (the first and the last place that an item may have in the consensus, by 200 redraws, 90 % confidence),
@@ -78,7 +84,7 @@ def run(arguments):
         "n_distinct": len(table.weights),
         "n_items": len(rankings.item_names),
         "items": rankings.item_names,
-        **{name: section(rankings, distinct) for name, section in SECTIONS.items()},
+        **_sections(rankings, distinct),
         "notes": [],
     }
     if arguments.output:
@@ -90,17 +96,25 @@ def run(arguments):
     return Result(figures, _report_text.write, lambda: _draw(figures))
 
 
+def _sections(rankings, distinct):
+    """The figures of all sections, None where they mean nothing for such ballots."""
+    choices = _choices.describe(rankings)
+    kept = ("rankings", "prediction") if choices is not None else SECTIONS
+    found = {name: section(rankings, distinct) if name in kept else None for name, section in SECTIONS.items()}
+    return {"choices": choices, **found}
+
+
 # ---------------------------------------------------------------- sections: (all rankings, distinct ones) -> figures
 def kinds(rankings, distinct):
-    """How many rankings have ties and gaps."""
+    """How many rankings have ties and missing items."""
     ranks, weights = check_rankings(distinct.ranks), distinct.weights
     counted = n_ranked(ranks)
-    tied, gaps = rows_with_ties(ranks), counted < ranks.shape[1]
+    tied, missing = rows_with_ties(ranks), counted < ranks.shape[1]
     return {
-        "full": weights[~tied & ~gaps].sum(),
+        "full": weights[~tied & ~missing].sum(),
         "with_ties": weights[tied].sum(),
-        "with_gaps": weights[gaps].sum(),
-        "say_nothing": weights[n_buckets(ranks) < 2].sum() if ranks.shape[1] > 1 else 0,
+        "with_missing": weights[missing].sum(),
+        "uninformative": weights[n_buckets(ranks) < 2].sum() if ranks.shape[1] > 1 else 0,
         "n_ranked": [[int(m), weights[counted == m].sum()] for m in np.unique(counted)],
     }
 
@@ -189,7 +203,9 @@ def _cycles(majority, order):
 
 
 def _draw(figures):
-    """The places that each item takes, and who beats whom."""
+    """The places that each item takes, and who beats whom; of choices, their shares."""
+    if figures["choices"] is not None:
+        return _choices.draw(figures)
     import matplotlib.pyplot as plt
 
     items = figures["consensus"]["items"]

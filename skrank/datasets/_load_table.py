@@ -25,6 +25,7 @@ PARAMETERS = {
     "--ranks": "kind='ranks'",
     "--scores": "kind='scores'",
     "--orderings": "kind='orderings'",
+    "--approvals": "kind='approvals'",
     "--no-header": "header=False",
     "--header": "header=True",
 }
@@ -36,7 +37,7 @@ VALUE = re.compile(r"(--(?:ignore|missing-code|count|weight) )('[^']*'|\S+?)(?=[
 @validate_params(
     {
         "path": [str, os.PathLike],
-        "kind": [StrOptions({"ranks", "scores", "orderings"}), None],
+        "kind": [StrOptions({"ranks", "scores", "orderings", "approvals"}), None],
         "items": ["array-like", str, None],
         "ignore": ["array-like", str, None],
         "unranked": [StrOptions({"last", "missing"}), None],
@@ -52,7 +53,7 @@ VALUE = re.compile(r"(--(?:ignore|missing-code|count|weight) )('[^']*'|\S+?)(?=[
 def load_table(
     path: str | os.PathLike[str],
     *,
-    kind: Literal["ranks", "scores", "orderings"] | None = None,
+    kind: Literal["ranks", "scores", "orderings", "approvals"] | None = None,
     items: Names = None,
     ignore: Names = None,
     unranked: Unranked = None,
@@ -75,9 +76,11 @@ def load_table(
     ----------
     path : str or path-like
         The file: CSV, also gzipped; or .xlsx or .ods, which need the extra `io`.
-    kind : {"ranks", "scores", "orderings"}, default=None
-        What the cells hold: ranks (lower is preferred), scores (higher is preferred) or items, best first. None finds
-        out, and raises if numbers are not places.
+    kind : {"ranks", "scores", "orderings", "approvals"}, default=None
+        What the cells hold: ranks (lower is preferred), scores (higher is preferred), items, best first, or approvals:
+        marks such as 1 and 0, x, yes and no in a column for each item, or a list of items in one cell. All that a
+        person approves of is tied before all else. None finds out (approvals have to be asked for), and raises if
+        numbers are not places.
     items : str or array-like of str, default=None
         The columns that are items, or hold orderings: names, ranges ("Q5_1:Q5_8") or wildcards ("Q5_*"). None finds
         out.

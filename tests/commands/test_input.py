@@ -52,7 +52,7 @@ def test_short_orderings_need_a_meaning(run):
     code, _, error = run(text, "--orderings")
     assert code == 2
     assert "votes.csv, line 3: no rank for 'egg'. Say what that means: --unranked last" in error
-    assert re.search("with gaps: missing items +2 +66.7 %", run(text, "--orderings", "--unranked", "missing")[1])
+    assert re.search("with missing items +2 +66.7 %", run(text, "--orderings", "--unranked", "missing")[1])
     assert re.search("with ties +1 +33.3 %", run(text, "--orderings", "--unranked", "last")[1])
 
 
@@ -65,7 +65,8 @@ def test_columns_beside_orderings(run):
     text = "id,n,1st,2nd\n7,2,egg,tuna\n8,1,tuna,egg\n"
     code, out, _ = run(text, "--orderings", "--count", "n", "--ignore", "id")
     assert code == 0
-    assert "3 rankings of 2 items, 2 of them distinct." in out
+    assert "3 ballots, 2 items" in out
+    assert re.search(r"^1  egg +2 +66.7 %", out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -98,13 +99,13 @@ def test_ranks_whose_items_are_called_like_places(run):
     text = "place 1,place 2\n0,1\n1,0\n0,1\n"
     code, out, _ = run(text, "--ranks")
     assert code == 0
-    assert "Condorcet winner: place 1" in out
+    assert re.search(r"^1  place 1 +2 +66.7 %", out, re.MULTILINE)
     assert run(text, "--scores")[0] == 0
 
 
 @pytest.mark.parametrize("number", ["1", "+1.", ".5e1", "1E+2"])
 def test_numbers_in_many_ways(run, number):
-    assert "Condorcet winner: a" in run(f"a,b\n0,{number}\n", "--ranks")[1]
+    assert re.search(r"^1  a +1 +100.0 %", run(f"a,b\n0,{number}\n", "--ranks")[1], re.MULTILINE)
 
 
 def test_preflibs_own_description_is_told(run):

@@ -34,8 +34,8 @@ def test_without_arguments_it_reports_the_apa_ballots(capsys):
     assert main([]) == 0
     text = capsys.readouterr().out
     assert "15449 rankings of 5 items, 205 of them distinct." in text
-    assert re.search(r"full: no ties, no gaps +5738 +37.1 %", text)
-    assert re.search(r"with gaps: missing items +9711 +62.9 %", text)
+    assert re.search(r"full: no ties, nothing missing +5738 +37.1 %", text)
+    assert re.search(r"with missing items +9711 +62.9 %", text)
     assert "Rankings rank 2.9 items on average, from 1 to 5 (1: 33.3 %, 2: 15.9 %, 3: 13.6 %, 5: 37.1 %)." in text
     assert "Condorcet winner: C beats every other item by majority. The majorities make no cycles." in text
     assert "Of the 10308 rankings that order any two items." in " ".join(text.split())
@@ -88,8 +88,8 @@ def test_preflib_files_and_what_unranked_items_mean(tmp_path, run):
 
 
 def test_a_preflib_file_is_known_by_its_header(tmp_path, run):
-    dump_preflib(tmp_path / "ballots", [[0, 1]], item_names=["a", "b"])
-    assert "1 rankings of 2 items" in run(None, name="ballots")[1]
+    dump_preflib(tmp_path / "ballots", [[0, 1, 2]], item_names=["a", "b", "c"])
+    assert "1 rankings of 3 items" in run(None, name="ballots")[1]
 
 
 def test_clusters_are_found(run):
@@ -183,8 +183,8 @@ def test_gaps(run, gap):
     code, _, error = run(text)
     assert code == 2
     assert "votes.csv, line 3: no rank for 'a'. Say what that means" in error
-    assert re.search(r"with gaps: missing items +1 +50.0 %", run(text, "--unranked", "missing")[1])
-    assert re.search(r"full: no ties, no gaps +2 +100.0 %", run(text, "--unranked", "last")[1])
+    assert re.search(r"with missing items +1 +50.0 %", run(text, "--unranked", "missing")[1])
+    assert re.search(r"full: no ties, nothing missing +2 +100.0 %", run(text, "--unranked", "last")[1])
 
 
 @pytest.mark.parametrize(

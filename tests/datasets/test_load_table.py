@@ -217,3 +217,43 @@ def test_genuine_ties_are_items(n_levels):
 
 def test_few_levels_of_many_items_may_be_ratings():
     assert judge(np.random.default_rng(0).integers(1, 4, (100, 12)).astype(float)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "expected", "names"),
+    [
+        ("id,Ann,Ben,Cid\nr1,1,0,\nr2,0,1,1\nr3,,,1\n", {}, [[0, 1, 1], [1, 0, 0], [1, 1, 0]], "Ann Ben Cid"),
+        ("Ann,Ben,Cid\nx,,X\n,yes,\nno,no,ja\n", {}, [[0, 1, 0], [1, 0, 1], [1, 1, 0]], "Ann Ben Cid"),
+        # A ticked box that holds the name of its item, as SurveyMonkey exports.
+        (
+            "when,Ann,Ben,Cid\n1 May,Ann,,\n2 May,,Ben,Cid\n3 May,,,Cid\n",
+            {},
+            [[0, 1, 1], [1, 0, 0], [1, 1, 0]],
+            "Ann Ben Cid",
+        ),
+        ("voter,approved\na,Ben;Ann\nb,Cid\nc,\n", {}, [[0, 0, 1], [1, 1, 0], [0, 0, 0]], "Ann Ben Cid"),
+        ("gender,Ann,Ben\n0,1,0\n1,0,1\n", {"items": ["Ann", "Ben"]}, [[0, 1], [1, 0]], "Ann Ben"),
+        ("choice,n\nAnn,3\nBen,2\n", {"items": "choice", "count": "n"}, [[0, 1], [1, 0]], "Ann Ben"),
+    ],
+)
+def test_approvals(tmp_path, text, options, expected, names):
+    path = tmp_path / "approvals.csv"
+    path.write_text(text, encoding="utf-8")
+    table = load_table(path, kind="approvals", **options)
+    np.testing.assert_array_equal(table.data, expected)
+    assert list(table.item_names) == names.split()
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("gender,Ann,Ben\n0,1,0\n1,0,1\n", {}, "not clear whether 'gender' is an item"),
+        ("Ann,Ben\n1,0\n0,maybe\n", {"items": ["Ann", "Ben"]}, "line 3: 'maybe' in column 'Ben' does not say whether"),
+        ("a,b\nx;y,u;v\ny;x,v;u\n", {}, "2 columns hold lists of items"),
+    ],
+)
+def test_approvals_in_doubt(tmp_path, text, options, message):
+    path = tmp_path / "approvals.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
+        load_table(path, kind="approvals", **options)

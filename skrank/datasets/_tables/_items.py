@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skrank.datasets._tables._approvals import approval_columns
 from skrank.datasets._tables._numbers import MissingCodes, numbers_of
 from skrank.datasets._tables._places import judge, strict_share
 from skrank.datasets._tables._words import ABOUT, COUNT, ID, WEIGHT, is_number, place_of
@@ -29,7 +30,9 @@ class Options(NamedTuple):
 class Reading(NamedTuple):
     """Columns that are items or hold orderings, the kind of their cells, and the numbers of all columns."""
 
-    kind: str  # "ranks", "scores", "orderings" (an item a cell), "lists" (an ordering a cell)
+    # "ranks", "scores", "orderings" (an item a cell), "lists" (an ordering a cell), "approvals" (marks of an item),
+    # "approval lists" (a list of items a cell)
+    kind: str
     columns: list[int]
     numbers: object
 
@@ -38,6 +41,11 @@ def find_items(table, options):
     """The reading of a table, or a ValueError that names the options that settle it."""
     numbers = numbers_of(table, options.missing_codes)
     ignored = {*matching(table, options.ignore), *map(table.column, options.special)}
+    if options.kind == "approvals":
+        columns = matching(table, options.items) if options.items else range(len(table.names))
+        columns = [column for column in columns if column not in ignored]
+        found, are_marks = approval_columns(table, columns, options.missing_codes, bool(options.items))
+        return Reading("approvals" if are_marks else "approval lists", found, numbers)
     if options.items:
         columns = [column for column in matching(table, options.items) if column not in ignored]
         return Reading(_kind_of_chosen(table, columns, numbers, options.kind), columns, numbers)
@@ -89,7 +97,7 @@ def _kind_of_chosen(table, columns, numbers, kind):
     texts = ~numbers.is_numeric[columns] & numbers.is_text[:, columns].any(axis=0)
     if kind is not None or not texts.all():
         if kind is None and judge(numbers.values[:, columns]) is None:
-            raise _not_places(table, columns)
+            raise _not_places(table, columns, numbers)
         return kind or "ranks"
     if len(columns) == 1 and list_separator(table, columns[0]):
         return "lists"
@@ -98,11 +106,17 @@ def _kind_of_chosen(table, columns, numbers, kind):
     raise _looks_like_orderings(table, columns)
 
 
-def _not_places(table, columns):
+def _not_places(table, columns, numbers):
     shown = ", ".join(repr(table.items[column]) for column in columns[:4]) + (", ..." if len(columns) > 4 else "")
+    values = numbers.values[:, columns]
+    marks = (
+        " or --approvals if they mark what a person approves of,"
+        if np.isin(values[~np.isnan(values)], [0, 1]).all()
+        else ""
+    )
     return table.error(
         0,
-        f"the numbers of {shown} are not places 1 to {len(columns)}. Pass --ranks if the lowest is the best, or "
+        f"the numbers of {shown} are not places 1 to {len(columns)}. Pass --ranks if the lowest is the best,{marks} or "
         "--scores if the highest is.",
     )
 
@@ -233,9 +247,10 @@ def _numeric_items(table, free, numbers, kind):
             raise _looks_like_orderings(table, texts)
         column = texts[0] if texts else free[0]
         row = int(numbers.is_text[:, column].argmax())
-        raise table.error(
-            row, f"{table.cells[row, column]!r} in column {table.names[column]!r} is not a number; no column holds any."
-        )
+        cell, name = table.cells[row, column], table.names[column]
+        if kind is None and len(texts) == 1 and len(set(table.cells[:, column])) < len(table.lines):
+            raise table.error(row, f"{cell!r} in column {name!r} is no rank: pass --orderings if rows name a choice.")
+        raise table.error(row, f"{cell!r} in column {name!r} is not a number; no column holds any.")
     if all(is_number(table.names[column]) for column in free if table.names[column]) and len(free) > 1:
         raise table.error(
             None,
@@ -250,7 +265,7 @@ def _numeric_items(table, free, numbers, kind):
     judgement = judge(numbers.values[:, candidates]) if kind != "scores" else None
     if judgement is None:
         if kind is None:
-            raise _not_places(table, candidates)
+            raise _not_places(table, candidates, numbers)
         if not question:
             _refuse_doubts(table, candidates, _doubts_among_numbers(table, candidates, numbers.values))
         return candidates

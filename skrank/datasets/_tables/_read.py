@@ -12,6 +12,7 @@ from skrank._rankings import (
     check_rankings,
     settle_unranked,
 )
+from skrank.datasets._tables._approvals import approvals_of
 from skrank.datasets._tables._cells import read_grid
 from skrank.datasets._tables._header import Table, short_rows, table_of
 from skrank.datasets._tables._items import Options, find_items, list_separator, matching, quoted, split_list
@@ -82,6 +83,9 @@ def read_table(content, path, options):
     if reading.kind in ("ranks", "scores"):
         short_rows(grid, table)
         ranks, names = _ranks(table, reading)
+    elif reading.kind.startswith("approval"):
+        values, names = approvals_of(table, columns, reading.kind == "approvals", options.missing_codes)
+        ranks, names = check_rankings(values), item_names(table, columns) if names is None else names
     else:
         buckets, named = _buckets(table, reading, options.missing_codes)
         _refuse_lost_ballot(table, columns, named, options.header)
@@ -242,6 +246,10 @@ def _describe(table, reading, names, ids, unused, options):
     parts = [*table.notes]
     if reading.kind in ("ranks", "scores"):
         parts.append(f"items ({reading.kind}): {_listed(names)}")
+    elif reading.kind == "approvals":
+        parts.append(f"approvals (a mark a cell): {_listed(names)}")
+    elif reading.kind == "approval lists":
+        parts.append(f"approvals (a list in a cell): {table.names[reading.columns[0]]}")
     else:
         way = "one item a cell" if reading.kind == "orderings" else "a list in a cell"
         parts.append(f"orderings ({way}): {_listed([table.names[column] for column in reading.columns])}")
