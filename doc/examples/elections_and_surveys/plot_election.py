@@ -2,12 +2,13 @@
 An election: who is preferred to whom
 =====================================
 
-15449 members of the American Psychological Association ranked up to five candidates in 1980. Before any model: places,
-majorities, a consensus, and what it means that a third of the ballots name one candidate only.
+In 1980, 15449 members of the American Psychological Association ranked up to five candidates. This example describes
+the ballots without a model: positions, majorities, a consensus, and the effect of the third of the ballots that name
+only one candidate.
 """
 
 # %%
-# The ballots come with skrank: 205 distinct ones, each with the number of voters who cast it.
+# The ballots are included in skrank: 205 distinct ballots, each with the number of voters who cast it.
 import matplotlib.pyplot as plt
 
 from skrank.datasets import load_apa
@@ -18,17 +19,17 @@ apa = load_apa(unranked="missing")
 print(f"{apa.sample_weight.sum()} ballots, {len(apa.data)} distinct")
 
 # %%
-# Where the voters place the candidates, and who is preferred to whom: the share of those voters who prefer the row to
-# the column, among those who rank at least one of the two.
-figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
+# The left plot shows the positions that voters assign to each candidate. The right plot shows the proportion of
+# voters who prefer the candidate of the row to that of the column, among voters who rank at least one of the two.
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 weights = {"sample_weight": apa.sample_weight, "item_names": apa.item_names}
 RankDistributionDisplay.from_rankings(apa.data, **weights, ax=left)
 PairwisePreferenceDisplay.from_rankings(apa.data, **weights, ax=right)
 
 # %%
-# Candidate C beats each of the others by majority, so C is the Condorcet winner and heads Kemeny's consensus. Is that
-# still so if a candidate who is not named is taken for worse than those who are? Kemeny's consensus stays; Borda's
-# count, which adds up majorities by their size, then puts A first.
+# Candidate C beats each of the others by majority, so C is the Condorcet winner and is first in the Kemeny consensus.
+# Is this still true if candidates who are not named are treated as worse than those who are? The Kemeny consensus
+# stays the same, but the Borda count, which adds up majorities by their size, then ranks A first.
 for unranked in ("missing", "last"):
     ballots = load_apa(unranked=unranked)
     X, sample_weight = ballots.data, ballots.sample_weight

@@ -2,12 +2,12 @@
 Not ranked: last, or missing?
 =============================
 
-A list of the best k items can mean that the others are worse, or that nothing is said of them. Reading one as the other
-costs accuracy, the more the shorter the lists.
+A list of k items can mean that the other items are worse, or that nothing is known about them. Confusing the two
+reduces accuracy, and more so for shorter lists.
 """
 
 # %%
-# Two groups of people rank ten items; only their k best are recorded, so the truth is "last".
+# Two groups of people rank ten items. Only their k best items are recorded, so "last" is right.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.model_selection import cross_val_score
@@ -32,8 +32,8 @@ for unranked, scores in top.items():
         scores.append(accuracy(X, y))
 
 # %%
-# The other way round: k items are shown to each person, who ranks those. Nothing is known of the others, whatever their
-# merit, and to call them last is wrong.
+# Conversely, each person may be shown k items and rank only these. Nothing is known about the others, and treating
+# them as last is wrong.
 shown = {"last": [], "missing": []}
 full, y = make_mallows_mixture(400, 10, n_components=2, phi=0.75, random_state=0)
 places = make_rankings(400, 10, random_state=1)  # a random order for each person; the first k are shown
@@ -43,7 +43,7 @@ for k in lengths:
     shown["last"].append(accuracy(np.where(places < k, full, 10), y))
 
 # %%
-figure, axes = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained", sharey=True)
+figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.8), layout="constrained", sharey=True)
 for ax, scores, title in zip(axes, (top, shown), ("the k best are recorded", "k random items are shown"), strict=True):
     for unranked, style in (("last", "o-"), ("missing", "s--")):
         ax.plot(lengths, scores[unranked], style, label=f'read as "{unranked}"')

@@ -1,9 +1,9 @@
 """
-A leaderboard: how sure it is, and whether the judges agree
-===========================================================
+A leaderboard with uncertainty and groups of judges
+===================================================
 
-Sixty judges compare the answers of ten language models, two at a time. They share an idea of what is good, but some
-like long answers and others do not. How sure is the order of the models, and do the judges fall into groups?
+Sixty judges compare the answers of ten language models, two at a time. They agree in part on what is good, but some
+like long answers and others do not. How certain is the order of the models, and do the judges form groups?
 """
 
 # %%
@@ -31,23 +31,23 @@ winners = np.where(wins, pairs[:, 0], pairs[:, 1])
 winners[rng.random(len(judges)) < 0.15] = "tie"
 
 # %%
-# Without groups the errors take all comparisons to be independent. With the judges as groups they are larger: another
-# panel of judges would have other tastes.
+# Without groups, the errors assume that all comparisons are independent. With the judges as groups, they are larger,
+# because another panel of judges would have different tastes.
 alone = BradleyTerry().fit(pairs, winners)
 clustered = BradleyTerry().fit(pairs, winners, groups=judges)
-figure, (left, right) = plt.subplots(1, 2, figsize=(13, 4.5), layout="constrained", sharex=True)
+figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 4), layout="constrained", sharex=True)
 for ax, model, title in ((left, alone, "without groups"), (right, clustered, "clustered by judges")):
     ScoreDisplay.from_estimator(model, unit="elo", ax=ax)
     ax.set_title(title)
 print(clustered.leaderboard(unit="elo"))
 
 # %%
-# Which description of the judges predicts the votes that were held out?
+# Which model of the judges predicts held-out votes best?
 comparison = compare_judge_models(pairs, winners, groups=judges)
 print(comparison)
 
 # %%
-# Two groups: they are found again in halves of the judges, and here are their favorites.
+# It is the model with two groups, which random halves of the judges find again. These are their favorites:
 mixture = BradleyTerryMixture(random_state=0).fit(pairs, winners, groups=judges)
 for weight, stability, own in zip(mixture.weights_, mixture.stability_, mixture.scores_, strict=True):
     best = ", ".join(mixture.items_[np.argsort(-own)][:4])

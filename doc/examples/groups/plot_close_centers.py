@@ -2,8 +2,8 @@
 Groups that are nearly alike
 ============================
 
-Three groups whose rankings differ by three exchanges of neighbors each. Expectation-maximization gets stuck on such
-mixtures, however often it is restarted: no step of it exchanges two neighbors in a center.
+The central rankings of three groups differ by three adjacent transpositions each. Expectation-maximization gets stuck
+on such mixtures, regardless of the number of restarts, because none of its steps exchanges two neighbors in a center.
 """
 
 # %%
@@ -22,8 +22,9 @@ truth = make_mallows_mixture(1000, 20, n_components=3, centers="close", phi=0.4,
 X = truth.X
 
 # %%
-# Plain EM from one random start at a time, and the estimator as it is: EM with exact flips of neighbors, components
-# peeled and exchanged. The failed fits are warned of: their components are too few, too small, or the same.
+# Compare plain EM, from one random start at a time, with the default estimator, which adds exact adjacent
+# transpositions and peels off and exchanges components. Warnings report failed fits: their components are too few,
+# too small or equal.
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", InsufficientDataWarning)
     starts = [MallowsMixture(3, init="random", polish=False, random_state=seed).fit(X) for seed in range(12)]
@@ -45,7 +46,7 @@ ax.plot(
     [exchanges(fit) for fit in starts], [fit.score(X) * len(X) - best for fit in starts], "o", label="EM, 12 starts"
 )
 ax.plot(exchanges(mixture), 0, "*", markersize=16, label="MallowsMixture")
-ax.set(xlabel="wrong pairs in the centers", ylabel="log-likelihood against MallowsMixture")
+ax.set(xlabel="wrong pairs in the centers", ylabel="log-likelihood minus that of MallowsMixture")
 ax.axhline(0, color="grey", linewidth=0.8)
 ax.legend()
 plt.show()

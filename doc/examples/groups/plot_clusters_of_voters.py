@@ -2,13 +2,14 @@
 Clusters of voters
 ==================
 
-In 1980 the members of the American Psychological Association ranked up to five candidates. Which groups of voters are
-there? A kernel on rankings answers with scikit-learn's clustering, without a model of how voters vote.
+In 1980, members of the American Psychological Association ranked up to five candidates. Which groups of voters are
+there? With a kernel on rankings, scikit-learn's clustering can answer this without a model of the voters.
 """
 
 # %%
-# 15449 ballots, 205 of them distinct. Clustering takes one row for each voter, so draw 1000 of the voters who ranked
-# at least two candidates. What they say of the others is not known: the ballots keep their gaps.
+# There are 15449 ballots, 205 of them distinct. Clustering requires one row for each voter, so we draw 1000 of the
+# voters who ranked at least two candidates. Their opinion of the other candidates is unknown, so these remain
+# missing.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.cluster import SpectralClustering
@@ -25,14 +26,15 @@ rng = np.random.default_rng(0)
 X = ballots[rng.choice(len(ballots), 1000, replace=False)]
 
 # %%
-# Kendall's kernel has a closed form with gaps. Short ballots have short vectors in its space; ``normalize`` makes all
-# equally long. ``SpectralClustering`` wants similarities: the kernel, made positive.
+# The Kendall kernel has a closed form with missing items. Short ballots have a small norm in its feature space, and
+# ``normalize`` gives all ballots the same norm. ``SpectralClustering`` requires nonnegative similarities, so the
+# kernel is shifted.
 K = PartialRankingKernel("kendall", normalize=True).fit_transform(X)
 clusters = SpectralClustering(3, affinity="precomputed", random_state=0).fit_predict(1 + K)
 print("voters in each cluster:", np.bincount(clusters))
 
 # %%
-# The same kernel draws a map of the voters. Many cast the same ballot, so points are jittered.
+# The same kernel gives a map of the voters. Points are jittered, because many voters cast the same ballot.
 coordinates = KernelPCA(2, kernel="precomputed").fit_transform(K)
 jittered = coordinates + rng.normal(0, 0.02, coordinates.shape)
 figure, ax = plt.subplots(layout="constrained")
@@ -43,8 +45,9 @@ ax.set(xlabel="first kernel principal component", ylabel="second", aspect="equal
 ax.legend()
 
 # %%
-# What each cluster wants: the share of its voters who prefer the candidate of the row to that of the column.
-figure, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
+# The preferences of each cluster: the proportion of its voters who prefer the candidate of the row to that of the
+# column.
+figure, axes = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained")
 for cluster, ax in enumerate(axes):
     PairwisePreferenceDisplay.from_rankings(X[clusters == cluster], item_names=apa.item_names, ax=ax)
     ax.set_title(f"cluster {cluster}")

@@ -2,13 +2,13 @@
 Groups of voters who ranked what they knew
 ==========================================
 
-Few people know every film. Here each of 1600 people knows 4 to 9 kinds of film out of 9, and ranks these. Nobody says
-which group they belong to, and hardly two people rank the same films: a mixture of Mallows models finds the groups, and
-what each person would make of the films that they do not know.
+Few people know every film. Here, each of 1600 people knows 4 to 9 out of 9 kinds of film and ranks these. Their groups
+are unknown, and hardly any two people rank the same films. A mixture of Mallows models finds the groups and predicts
+what each person thinks of the films that they do not know.
 """
 
 # %%
-# Of the full rankings we see the films that each person knows. What is not known is ``NaN``.
+# Only the films that a person knows are observed; the others are ``NaN``.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -26,22 +26,23 @@ for row in X:
 print(f"{np.isnan(X).mean():.0%} of the entries are missing, in {np.isnan(X).any(axis=1).mean():.0%} of the rows")
 
 # %%
-# Two readings of ``NaN`` are tried (:doc:`/mixtures_missing`): a person ranks just the films that they know, or has an
-# order of all of them, of which we see a part. The likelihood decides, here rightly for the second.
+# The fit tries two meanings of ``NaN`` (:doc:`/mixtures_missing`): either a person ranks only the films that they
+# know, or a person has a ranking of all films, of which we see a part. The likelihood decides between them, here
+# correctly for the second.
 mixture = MallowsMixture(n_components=3, random_state=0).fit(X)
 print(mixture.missing_, {model: round(nats) for model, nats in mixture.missing_log_likelihoods_.items()})
 MallowsMixtureDisplay.from_estimator(mixture, X, item_names=films)
 
 # %%
-# A fit to the complete rows would leave most people without a group. Here each has one, and it is right about as often
-# as its probability says.
+# A fit to the complete rows would leave most people without a group. Here, everyone has a group, and it is right
+# about as often as its probability suggests.
 probability = mixture.predict_proba(X)
 right = probability.argmax(axis=1) == group  # components by decreasing weight, as the groups were generated
 print(f"mean probability of the predicted group {probability.max(axis=1).mean():.2f}, right {right.mean():.2f}")
 
 # %%
-# For a person who knows only three films, the group says something of the others: the probability that they prefer the
-# film of the row to that of the column.
+# For a person who knows only three films, the group is informative about the others. The plot shows the probability
+# that this person prefers the film of the row to that of the column.
 person = np.full((1, 9), np.nan)
 person[0, mixture.centers_[1].argsort()[[0, 4, 8]]] = [0, 1, 2]
 names = np.array([f"{film} *" if known else film for film, known in zip(films, ~np.isnan(person[0]), strict=True)])

@@ -2,13 +2,13 @@
 A Gaussian process on rankings
 ==============================
 
-The kernels of :mod:`skrank.kernels` are scikit-learn's: they combine by ``+`` and ``*``, and a Gaussian process learns
-their parameters from the data by marginal likelihood.
+The kernels of :mod:`skrank.kernels` follow scikit-learn's interface: they can be combined with ``+`` and ``*``, and a
+Gaussian process learns their parameters by maximizing the marginal likelihood.
 """
 
 # %%
-# 400 people rank six items and are measured once: the number depends on how they order some of them, with noise. Half
-# of them are to learn from.
+# 400 people rank six items, and one number is measured for each of them. It depends on how they order some of the
+# items, plus noise. Half of the people are the training set.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -24,22 +24,24 @@ y = effect + rng.normal(0, 0.3, len(X))
 train, test = slice(0, 200), slice(200, None)
 
 # %%
-# The likelihood chooses the scale ``nu``, the variance and the noise.
+# The marginal likelihood determines the scale ``nu``, the variance and the noise.
 kernel = ConstantKernel(1.0) * MallowsKernel(nu=0.1) + WhiteKernel(0.1)
 process = GaussianProcessRegressor(kernel, n_restarts_optimizer=2, random_state=0).fit(X[train], y[train])
 print("learned:", process.kernel_)
 print(f"log marginal likelihood {process.log_marginal_likelihood_value_:.1f}, R2 {process.score(X[test], y[test]):.3f}")
 
 # %%
-# Kendall's kernel is linear in the pairs, and the effect of one pair depends on another here: it cannot learn that.
+# The Kendall kernel is linear in the pairs. It cannot learn this function, because the effect of one pair depends on
+# another.
 linear = GaussianProcessRegressor(ConstantKernel(1.0) * KendallKernel() + WhiteKernel(0.1), random_state=0)
 linear.fit(X[train], y[train])
 print("Kendall:", linear.kernel_)
 print(f"log marginal likelihood {linear.log_marginal_likelihood_value_:.1f}, R2 {linear.score(X[test], y[test]):.3f}")
 
 # %%
-# The likelihood along ``nu``, all else as learned, and predictions with their uncertainty.
-figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
+# The marginal likelihood as a function of ``nu``, with the other parameters as learned, and predictions with their
+# uncertainty:
+figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.8), layout="constrained")
 position = [parameter.name for parameter in process.kernel_.hyperparameters].index("k1__k2__nu")
 grid = np.geomspace(0.01, 3, 30)
 likelihoods = []

@@ -1,13 +1,14 @@
 """
-A kernel matrix, in order
-=========================
+A sorted kernel matrix
+======================
 
-A kernel says how alike two rankings are. Sorted by a dendrogram, its matrix shows groups as squares, and groups within
-groups.
+A kernel measures how similar two rankings are. Sorted by a dendrogram, its matrix shows groups, and groups within
+groups, as squares.
 """
 
 # %%
-# 120 people give their four best of seven items. They belong to four groups, two and two of which have close tastes.
+# 120 people list their four best of seven items. They belong to four groups, which form two pairs with similar
+# tastes.
 import matplotlib.pyplot as plt
 
 from skrank import PartialRankingKernel
@@ -19,15 +20,15 @@ centers = [[0, 1, 2, 3, 4, 5, 6], [1, 0, 2, 4, 3, 5, 6], [6, 5, 4, 3, 2, 1, 0], 
 X, y = make_mallows_mixture(120, 7, n_components=4, centers=centers, phi=0.25, top_k=4, random_state=0)
 
 # %%
-# The Mallows kernel of top-4 lists in closed form, at two scales. A small ``nu`` looks at the rankings as a whole and
-# sees two groups; a larger one tells single rankings apart. The purity of the tree is 1 if every group is a branch, and
-# about 0.25 if leaves are anywhere.
+# The plots show the Mallows kernel of top-4 lists in closed form at two scales. With a small ``nu``, it compares
+# rankings as a whole and shows two groups; with a larger ``nu``, it distinguishes single rankings. The purity of the
+# tree is 1 if every group is a branch, and about 0.25 if leaves are placed at random.
 for nu in (0.05, 0.5):
     display = RankingKernelDisplay.from_rankings(X, kernel=PartialRankingKernel("mallows", nu=nu), labels=y)
     purity = dendrogram_purity(display.tree, y)
     display.figure_.suptitle(f"Mallows kernel, nu = {nu}: purity of the tree {purity:.2f}")
 
 # %%
-# With few rankings each is written out.
+# If there are only a few rankings, each is written out.
 RankingKernelDisplay.from_rankings(X[:24], kernel="kendall", item_names=list("ABCDEFG"))
 plt.show()

@@ -2,12 +2,12 @@
 Predict a label from top-k lists
 ================================
 
-A kernel matrix is a step of a pipeline, so its parameters are searched like any others.
+The kernel matrix is a step in a pipeline, so its parameters can be searched like any others.
 """
 
 # %%
-# Lists of the four best of eight items, from two groups whose tastes differ a little: what one puts in places 0 and 1,
-# 2 and 3, and so on, the other exchanges.
+# Two groups with slightly different tastes list their four best of eight items. Their central rankings differ in the
+# order of the items in positions 0 and 1, 2 and 3, and so on.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.model_selection import GridSearchCV, train_test_split
@@ -24,8 +24,9 @@ X, y = make_mallows_mixture(
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
 # %%
-# The kernel learns its scale from the training part of each fold. ``nu`` weighs all discordant pairs: small values look
-# at the rankings as a whole, large ones at near neighbors only.
+# The kernel learns its scale from the training part of each fold. ``nu`` is the weight of a discordant pair: with
+# small values, the kernel compares rankings as a whole; with large values, only very similar rankings have a
+# similarity above zero.
 model = make_pipeline(PartialRankingKernel("mallows"), SVC(kernel="precomputed"))
 nu = np.geomspace(0.003, 1, 6)
 grid = {"partialrankingkernel__nu": nu, "svc__C": [1, 10]}
@@ -34,7 +35,7 @@ print("best parameters:", {name: float(value) for name, value in search.best_par
 print(f"accuracy on test data: {search.score(X_test, y_test):.3f}, larger group: {np.mean(y_test == 0):.3f}")
 
 # %%
-# Accuracy over the grid, and what the median heuristic would have taken.
+# The plot shows the accuracy over the grid and the value of the median heuristic.
 scores = search.cv_results_["mean_test_score"].reshape(len(nu), 2)
 figure, ax = plt.subplots(layout="constrained")
 for column, C in enumerate(grid["svc__C"]):
@@ -45,7 +46,7 @@ ax.set(xscale="log", xlabel="nu", ylabel="cross-validated accuracy")
 ax.legend()
 
 # %%
-# Other kernels take the same place.
+# Other kernels can be used in the same way.
 others = GridSearchCV(
     make_pipeline(PartialRankingKernel(), SVC(kernel="precomputed")),
     {"partialrankingkernel__kernel": ["kendall", "mallows", "hamming", "spearman"], "svc__C": [1, 10]},

@@ -2,8 +2,8 @@
 Explicit features for many rankings
 ===================================
 
-A Gram matrix of a million rankings cannot be stored. Random parities are explicit features whose inner products
-approximate the Mallows kernel, in linear time; Nystroem's method takes its features from the data.
+The Gram matrix of a million rankings cannot be stored. Random parities are explicit features whose inner products
+approximate the Mallows kernel in linear time. The Nyström method derives its features from the data instead.
 """
 
 # %%
@@ -22,10 +22,11 @@ X, y = make_mallows_mixture(6000, 8, n_components=2, phi=0.7, top_k=4, random_st
 train, test = slice(0, 2000), slice(2000, None)
 
 # %%
-# Errors of kernel values against the number of features. Those of random features fall as one over its root, whatever
-# the data; Nystroem's fall with the spectrum of the kernel, fast for a small ``nu``.
+# The plots show the error of kernel values against the number of features. With random features, it is inversely
+# proportional to the square root of this number for any data. With the Nyström method, it decreases with the
+# eigenvalues of the kernel, which is fast for a small ``nu``.
 sizes = [16, 32, 64, 128, 256, 512]
-figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
+figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.8), layout="constrained")
 for nu, style in ((0.05, "-"), (0.5, "--")):
     exact = MallowsKernel(nu)(X[:300])
     for name, color in (("random parities", "C0"), ("Nystroem", "C1")):
@@ -41,9 +42,9 @@ for nu, style in ((0.05, "-"), (0.5, "--")):
             accuracies.append(model.score(X[test], y[test]))
         left.loglog(sizes, errors, "o" + style, color=color, label=f"{name}, nu = {nu}")
         right.semilogx(sizes, accuracies, "o" + style, color=color)
-left.loglog(sizes, 1 / np.sqrt(sizes), ":", color="grey", label="1 / root of the number")
+left.loglog(sizes, 1 / np.sqrt(sizes), ":", color="grey", label="1 / square root of the number")
 left.set(xlabel="features", ylabel="root mean square error of a kernel value")
-right.set(xlabel="features", ylabel="accuracy of a linear classifier on them")
+right.set(xlabel="features", ylabel="accuracy of a linear classifier")
 left.legend(fontsize="small")
 for ax in (left, right):
     ax.set_xticks(sizes, sizes)

@@ -2,12 +2,12 @@
 How many samples does a partial ranking need?
 =============================================
 
-Where a kernel has no closed form on partial rankings it is averaged over sampled full rankings that are consistent with
-them. Antithetic pairs need far fewer samples than independent ones, if the kernel is wide enough.
+A kernel without a closed form on partial rankings is averaged over samples of the full rankings that are consistent
+with them. If the kernel is wide enough, far fewer antithetic pairs are needed than independent samples.
 """
 
 # %%
-# Top-3 lists of ten items. The Mallows kernel has a closed form on those, so errors are known.
+# The data are top-3 lists of ten items. The Mallows kernel has a closed form for these, so errors are known.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -18,9 +18,9 @@ X = make_rankings(40, 10, top_k=3, random_state=0)
 off_diagonal = ~np.eye(len(X), dtype=bool)  # equal rankings share their samples, which is another matter
 
 # %%
-# The root mean square error of a kernel value, relative to the mean value, over ten seeds.
+# The plots show the root mean square error of a kernel value, relative to the mean value, over ten seeds.
 sizes = [2, 4, 8, 16, 32]
-figure, axes = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained", sharey=True)
+figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.8), layout="constrained", sharey=True)
 for ax, nu in zip(axes, (0.05, 0.5), strict=True):
     kernel = MallowsKernel(nu)
     exact = kernel(X)

@@ -2,12 +2,13 @@
 Placing new items
 =================
 
-A landmark embedding is a transformer: new items are compared with those that it knows, and placed among them. Here the
-items are images of digits, and whoever answers sees which of two is more like a third.
+A landmark embedding is a transformer: new items are compared with the embedded ones and placed among them. Here, the
+items are images of digits, and the oracle says which of two images is more like a third.
 """
 
 # %%
-# 700 digits to embed, and 300 new ones. The oracle answers from the images, with noise; it is not asked for a distance.
+# 700 digits are embedded, and 300 are new. The oracle responds based on the images, with noise. It never reports a
+# distance.
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
@@ -23,16 +24,16 @@ model = LandmarkOrdinalEmbedding(n_components=6, oracle=oracle, n_comparisons=40
 embedding = model.fit_transform(images[known])
 fitting = oracle.n_queries
 places = model.transform(images[new])
-print(f"{fitting} questions about 700 images, then {(oracle.n_queries - fitting) / 300:.0f} for each new one")
+print(f"{fitting} queries about 700 images, then {(oracle.n_queries - fitting) / 300:.0f} for each new one")
 
 # %%
-# Six coordinates keep most of what tells digits apart.
+# Six coordinates retain most of the information about the digits.
 for neighbors in (5, 15):
     classifier = KNeighborsClassifier(neighbors).fit(embedding, digit[known])
     print(f"{neighbors} neighbors: accuracy on new images {classifier.score(places, digit[new]):.3f}")
 
 # %%
-# The first two of them: known images small, new ones as their digit.
+# The plot shows the first two coordinates, with embedded images as small points and new images as their digits.
 figure, ax = plt.subplots(figsize=(7, 7), layout="constrained")
 for number in range(6):
     rows = digit[known] == number

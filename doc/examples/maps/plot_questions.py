@@ -1,13 +1,13 @@
 """
-How many questions does a map need?
-===================================
+How many queries does a map need?
+=================================
 
-Landmark ordinal embedding chooses what to ask. More questions, a smaller error: plain, as in the paper, and refined by
-the likelihood of all answers.
+Landmark ordinal embedding chooses its queries. This example shows how the error decreases with the number of queries,
+both for the basic method of the paper and with a refinement by the likelihood of all responses.
 """
 
 # %%
-# 500 points in the plane; answers err where two distances are nearly the same.
+# There are 500 points in the plane, and responses can be wrong if two distances are nearly equal.
 import warnings
 
 import matplotlib.pyplot as plt
@@ -34,15 +34,15 @@ for budget in budgets:
             ).fit(points)
         errors[name].append(procrustes_error(points, model.embedding_))
     errors["expected"].append(model.expected_error_)
-    print(f"{budget:>7} questions: error {errors['refined'][-1]:.4f}, warnings: {len(caught)}")
+    print(f"{budget:>7} queries: error {errors['refined'][-1]:.4f}, warnings: {len(caught)}")
 
 # %%
-# The model also says which error to expect, without knowing the truth.
+# The model also estimates the expected error, without knowing the truth.
 figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
-ax.loglog(budgets, errors["plain"], "o-", label="refine=None, the paper's")
+ax.loglog(budgets, errors["plain"], "o-", label="refine=None, as in the paper")
 ax.loglog(budgets, errors["refined"], "s-", label='refine="mle", the default')
 ax.loglog(budgets, errors["expected"], "k:", label="expected_error_")
-ax.set(xlabel="questions", ylabel="Procrustes error")
+ax.set(xlabel="queries", ylabel="Procrustes error")
 ax.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
 ax.minorticks_off()
 ax.legend()

@@ -2,13 +2,13 @@
 Which queries to ask
 ====================
 
-People's time is short, so each query should say as much as it can. A study that looks at the responses so far asks
-about what is still uncertain; at equal numbers of responses its map is better than that of random queries.
+Raters have little time, so each query should be as informative as possible. A study that uses the previous responses
+asks about what is still uncertain. With the same number of responses, its map is better than with random queries.
 """
 
 # %%
-# 30 items in the plane. One response in ten is a lapse, wrong or right by chance; the others err only where two
-# distances are nearly the same.
+# There are 30 items in the plane. One response in ten is a lapse, which is right or wrong by chance. The others err
+# only if two distances are nearly equal.
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.special import expit
@@ -28,8 +28,8 @@ def respond(triplets, random_generator):
 
 
 # %%
-# Two studies, with 150 responses at a time. ``design="uniform"`` draws every query at random; "auto", the
-# default, does so until a first map stands, and then asks what the map is least sure of.
+# Run two studies with 150 responses at a time. ``design="uniform"`` draws every query at random. "auto", the default,
+# does so until there is a first map, and then asks about what is least certain.
 batches, batch = 8, 150
 errors, asked_last = {}, {}
 for design in ("uniform", "auto"):
@@ -44,9 +44,9 @@ for design in ("uniform", "auto"):
     print(f"{design:<8} error after {study.n_responses} responses {errors[design][-1]:.4f}")
 
 # %%
-# The error falls faster because the informative queries compare items at similar distances from the anchor, where the
-# response is not known beforehand.
-figure, (error_ax, query_ax) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
+# The error decreases faster, because the informative queries compare items at similar distances from the anchor,
+# where the response cannot be predicted.
+figure, (error_ax, query_ax) = plt.subplots(1, 2, figsize=(8.4, 3.8), layout="constrained")
 responses = batch * np.arange(1, batches + 1)
 for design, marker in (("uniform", "o"), ("auto", "s")):
     error_ax.plot(responses, errors[design], marker + "-", label=f'design="{design}"')
