@@ -1,5 +1,6 @@
 """Ordinal embedding: coordinates from triplet queries and their responses."""
 
+from skrank.manifold._distance_recovery import distances_from_differences
 from skrank.manifold._euclidean_oracle import EuclideanOracle
 from skrank.manifold._landmark_ordinal_embedding import LandmarkOrdinalEmbedding
 from skrank.manifold._oracle import BindableOracle, BlockOracle, Oracle
@@ -19,4 +20,5 @@ __all__ = [
     "StochasticTripletEmbedding",
     "TripletOracle",
     "TripletStudy",
+    "distances_from_differences",
 ]
