@@ -51,30 +51,74 @@ def item_differences(X, Y, counts, other_counts, n_permutations, rng):
     return ItemDifferences(means, error, z, (1 + reached) / (n_permutations + 1))
 
 
-def label_pvalue(gram, labels, n_permutations, rng):
-    """p-value of the hypothesis that rankings do not depend on labels: the mean squared MMD over pairs of classes."""
+def weighted_item_differences(ranks, first, weights, n_permutations, rng):
+    """Where two groups of people with survey weights differ: rank matrix of both, who is in the first, weights.
+
+    A person keeps the weight in every division. The standard error is the standard deviation over the divisions, that
+    which is tested among them, so that all are alike where groups do not differ.
+    """
+    wins = net_wins(check_rankings(ranks))
+    weighted = weights[:, None] * wins
+
+    def means(members):
+        totals = members @ weights
+        sums = members @ weighted
+        return np.stack([sums / totals[:, None], (weighted.sum(axis=0) - sums) / (weights.sum() - totals)[:, None]])
+
+    found = means(first[None].astype(float))[:, 0]
+    drawn = [rng.permuted(np.tile(first, (size, 1)), axis=1) for size in _batches(n_permutations)]
+    differences = np.concatenate([np.subtract(*means(members.astype(float))[::-1]) for members in drawn])
+    error = np.sqrt((np.vstack([differences, found[1] - found[0]]) ** 2).mean(axis=0))
+    error[error < ROUNDING * max(wins.shape[1], 1)] = 0
+    z, most = (
+        np.divide(one, error, out=np.zeros_like(one), where=error > 0) for one in (found[1] - found[0], differences)
+    )
+    reached = (np.abs(most).max(axis=1)[:, None] >= np.abs(z) * (1 - ROUNDING)).sum(axis=0)
+    return ItemDifferences(found, error, z, (1 + reached) / (n_permutations + 1))
+
+
+class LabelTest(NamedTuple):
+    """A permutation test: its statistic, the p-value, and the statistic of random permutations of the labels."""
+
+    statistic: float
+    pvalue: float
+    null_distribution: np.ndarray
+
+
+def label_test(gram, labels, n_permutations, rng, weights=None):
+    """Test of the hypothesis that rankings do not depend on labels: the mean squared MMD over pairs of classes.
+
+    With survey weights the rankings count by them, and a person keeps ranking and weight while labels are permuted. So
+    the level is exact if labels depend on neither, and on the safe side if weights depend on labels only.
+    """
     classes, codes = np.unique(labels, return_inverse=True)
     sizes = np.bincount(codes)
     if sizes.min() < 2:
         raise ValueError(f"the label {str(classes[sizes.argmin()])!r} occurs once: the test needs two or more.")
-    observed = _mean_mmd(gram, codes[None], sizes)[0]
-    reached = 0
-    for start in range(0, n_permutations, BATCH):
-        permuted = np.stack([rng.permutation(codes) for _ in range(min(BATCH, n_permutations - start))])
-        reached += (_mean_mmd(gram, permuted, sizes) >= observed - ROUNDING * abs(observed)).sum()
-    return (1 + reached) / (n_permutations + 1)
+    weights = np.ones(len(codes)) if weights is None else weights
+    observed = _mean_mmd(gram, codes[None], weights, len(sizes))[0]
+    drawn = [np.stack([rng.permutation(codes) for _ in range(size)]) for size in _batches(n_permutations)]
+    null = np.concatenate([_mean_mmd(gram, permuted, weights, len(sizes)) for permuted in drawn])
+    reached = (null >= observed - ROUNDING * abs(observed)).sum()
+    return LabelTest(float(observed), float((1 + reached) / (n_permutations + 1)), null)
 
 
-def _mean_mmd(gram, codes, sizes):
+def _batches(n_permutations):
+    return [min(BATCH, n_permutations - start) for start in range(0, n_permutations, BATCH)]
+
+
+def _mean_mmd(gram, codes, weights, n_classes):
     """Unbiased squared MMD, mean over pairs of classes, of several ways to label the rows: codes (n_ways, n_rows)."""
-    n_ways, n_rows = codes.shape
-    n_classes = len(sizes)
-    indicator = np.eye(n_classes)[codes.T]  # (n_rows, n_ways, n_classes)
-    towards = (gram @ indicator.reshape(n_rows, -1)).reshape(indicator.shape)
-    sums = np.einsum("iwc,iwd->wcd", indicator, towards, optimize=True)
+    members = np.eye(n_classes)[codes.T] * weights[:, None, None]  # (n_rows, n_ways, n_classes)
+    towards = (gram @ members.reshape(len(gram), -1)).reshape(members.shape)
+    sums = np.einsum("iwc,iwd->wcd", members, towards, optimize=True)
     own = np.diagonal(sums, axis1=1, axis2=2)
-    within = (own - np.einsum("iwc,i->wc", indicator, np.diag(gram))) / (sizes * (sizes - 1))
-    between = (sums / np.outer(sizes, sizes)).sum(axis=(1, 2)) - (own / sizes**2).sum(axis=1)
+    totals = members.sum(axis=0)
+    squares = np.einsum("iwc,i->wc", members, weights)
+    selves = np.einsum("iwc,i->wc", members, weights * np.diag(gram))
+    within = (own - selves) / (totals**2 - squares)
+    products = totals[:, :, None] * totals[:, None, :]
+    between = (sums / products).sum(axis=(1, 2)) - (own / totals**2).sum(axis=1)
     return ((n_classes - 1) * within.sum(axis=1) - between) / (n_classes * (n_classes - 1) / 2)
 
 

@@ -206,8 +206,8 @@ def _read_table(content, path, arguments, label):
     )
     found = read_table(content, path, options)
     weights, description = found.weights, found.description
-    if arguments.weight is not None:  # as many equal rankings as these are worth: (sum w)^2 / sum w^2
-        weights = weights * (weights.sum() / (weights**2).sum())
+    if arguments.weight is not None:
+        weights = effective(weights)
         n_people = np.count_nonzero(weights)
         description += f"; {n_people} people, by their weights worth {weights.sum():.1f} equal ones"
     return Rankings(
@@ -222,6 +222,11 @@ def _read_table(content, path, arguments, label):
         found.table,
         tuple(found.columns),
     )
+
+
+def effective(weights):
+    """Survey weights whose sum is the number of equal rankings that they are worth, (sum w)^2 / sum w^2."""
+    return weights * (weights.sum() / (weights**2).sum())
 
 
 def _labels(table, name):

@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from skrank._commands._differences import label_pvalue
+from skrank._commands._differences import label_test
 from skrank._commands._text import heading, number, paragraph, percent, table
 from skrank.inspection._base import representative_rows
 from skrank.kernels import PartialRankingKernel
@@ -53,19 +53,19 @@ def describe(rankings):
         "sampled": sampled,
         "n_splits": N_SPLITS,
         "classes": [{"label": label, "share": share} for label, share in zip(classes, shares, strict=True)],
-        "pvalue": _pvalue(X, y),
+        "pvalue": _pvalue(X, y, weights),
         "n_permutations": N_PERMUTATIONS,
         "baseline": shares.max(),
         "models": models,
     }
 
 
-def _pvalue(X, y):
-    """p-value that rankings do not depend on the label; each person once, classes of one person left out."""
+def _pvalue(X, y, weights):
+    """p-value that rankings do not depend on the label; classes of one person left out."""
     classes, counts = np.unique(y, return_counts=True)
     kept = np.isin(y, classes[counts > 1])
     gram = PartialRankingKernel("mallows", random_state=0).fit_transform(X[kept])
-    return label_pvalue(gram, y[kept], N_PERMUTATIONS, np.random.default_rng(0))
+    return label_test(gram, y[kept], N_PERMUTATIONS, np.random.default_rng(0), weights[kept]).pvalue
 
 
 def _predicted(kernel, X, y, weights, folds):

@@ -7,7 +7,7 @@ import numpy as np
 
 from skrank._commands import _input
 from skrank._commands._arguments import at_least_two, positive, whole
-from skrank._commands._differences import holm, item_differences, net_wins
+from skrank._commands._differences import holm, item_differences, label_test, net_wins, weighted_item_differences
 from skrank._commands._output import Result
 from skrank._commands._text import heading, number, paragraph, shorten, table
 from skrank._rankings import check_rankings
@@ -15,6 +15,7 @@ from skrank.inspection._base import OKABE_ITO, class_colors, line_width, row_hei
 from skrank.kernels._methods import has_closed_form
 from skrank.kernels._names import KERNEL_NAMES, named_kernel
 from skrank.stats import kemeny_consensus, mmd_test
+from skrank.stats._mmd import pooled_gram
 
 HELP = "Test whether two sets of rankings of the same items come from one distribution, and show where they differ."
 EPILOG = """\
@@ -27,12 +28,14 @@ examples:
 The files have the same items, in any order of the columns. The test compares all that the rankings say,
 not only an average: the statistic is the maximum mean discrepancy (MMD) of a kernel, its p-value the
 share of random divisions of all rankings into two such sets with a statistic at least as large. Rankings
-must be independent: several of one person are not. An item's p-value allows for the number of items, those
+must be independent: several of one person are not. With --weight the rankings count by survey weights,
+and a person keeps ranking and weight in every division. An item's p-value allows for the number of items, those
 of several pairs of groups for the number of pairs (Holm).
 
 --json prints an object with: columns, unranked, kernel, nu (its scale, null if it has none), statistic (squared MMD,
   unbiased: it may be negative), pvalue, n_permutations, null_quantiles (of the statistic by chance: 0.5, 0.95, 0.99),
-  samples: two, each with title, n_rankings, n_tested, consensus (items, best first),
+  samples: two, each with title, n_rankings (of survey weights the effective number), n_tested, are_counts (false of
+    survey weights), consensus (items, best first),
   items, by decreasing absolute z: each with item, places (in the two consensus rankings, from 1), net_wins (items
     that it beats less those that beat it, mean in each set), net_wins_errors (their standard errors), difference (of
     the two), standard_error (over random divisions), z (their ratio), pvalue (of any item's differing so much by
@@ -55,6 +58,7 @@ class Sample(NamedTuple):
     rankings: _input.Rankings
     tested: np.ndarray
     title: str
+    weights: np.ndarray | None = None  # survey weights of the tested
 
 
 def add_arguments(parser):
@@ -92,11 +96,6 @@ def run(arguments):
     """The test of two files' rankings, or of the groups of one file."""
     if (arguments.second is None) == (arguments.by is None):
         raise ValueError("the test needs a second file, or --by and a column that names groups.")
-    if arguments.weight is not None:
-        raise ValueError(
-            "the test takes each person once and knows no survey weights. Pass --ignore instead of --weight; the "
-            "subcommands report and mixture use weights."
-        )
     rng = np.random.default_rng(arguments.seed)
     groups, paths = _groups_of_a_file(arguments) if arguments.by else _two_files(arguments)
     if len(groups) > 2:
@@ -124,6 +123,8 @@ def _groups_of_a_file(arguments):
         )
     members = [rankings.labels == name for name in names]
     groups = [rankings._replace(ranks=rankings.ranks[rows], weights=rankings.weights[rows]) for rows in members]
+    if not rankings.are_counts:
+        groups = [one._replace(weights=_input.effective(one.weights)) for one in groups]
     return groups, [f"{arguments.by}: {name}" for name in names]
 
 
@@ -131,20 +132,14 @@ def _compare(groups, paths, arguments, rng):
     """The figures of two sets of rankings, and the result of the test."""
     most = arguments.sample or _default_sample(arguments.kernel, *groups)
     samples = [_sample(*one, most, rng) for one in zip(groups, paths, strict=True)]
-    result = mmd_test(
-        samples[0].tested,
-        samples[1].tested,
-        kernel=arguments.kernel,
-        n_permutations=arguments.permutations,
-        random_state=arguments.seed,
-    )
+    result, nu = _test(samples, arguments)
     consensus = [kemeny_consensus(one.ranks, sample_weight=one.weights).ranks for one in groups]
     names = groups[0].item_names
     figures = {
         "columns": groups[0].description,
         "unranked": arguments.unranked,
         "kernel": arguments.kernel,
-        "nu": getattr(result.kernel, "nu", None),
+        "nu": nu,
         "statistic": result.statistic,
         "pvalue": result.pvalue,
         "n_permutations": arguments.permutations,
@@ -154,6 +149,7 @@ def _compare(groups, paths, arguments, rng):
                 "title": one.title,
                 "n_rankings": one.rankings.weights.sum(),
                 "n_tested": len(one.tested),
+                "are_counts": one.rankings.are_counts,
                 "consensus": [names[item] for item in np.argsort(ranks, kind="stable")],
             }
             for one, ranks in zip(samples, consensus, strict=True)
@@ -162,6 +158,26 @@ def _compare(groups, paths, arguments, rng):
         "notes": [],
     }
     return figures, result
+
+
+def _test(samples, arguments):
+    """The result of the test, and the scale of the kernel, None if it has none."""
+    first, second = samples
+    if first.weights is None:
+        result = mmd_test(
+            first.tested,
+            second.tested,
+            kernel=arguments.kernel,
+            n_permutations=arguments.permutations,
+            random_state=arguments.seed,
+        )
+        return result, getattr(result.kernel, "nu", None)
+    rng = np.random.default_rng(arguments.seed)
+    gram, row, n_first, kernel = pooled_gram(first.tested, second.tested, arguments.kernel, rng, None)
+    weights = np.concatenate([first.weights, second.weights])
+    labels = np.arange(len(row)) >= n_first
+    result = label_test(gram[np.ix_(row, row)], labels, arguments.permutations, rng, weights)
+    return result, getattr(kernel, "nu", None)
 
 
 def _all_pairs(groups, paths, arguments, rng):
@@ -212,6 +228,12 @@ def _default_sample(kernel, *rankings):
 def _sample(rankings, path, most, rng):
     """Each ranking as often as it was seen, at most so many, drawn without replacement."""
     weights = rankings.weights
+    if not rankings.are_counts:
+        people = np.flatnonzero(weights)
+        if len(people) < 2:
+            raise ValueError(f"{path} has one person with a weight: the test needs at least two in either group.")
+        rows = people if len(people) <= most else np.sort(rng.choice(people, most, replace=False))
+        return Sample(rankings, rankings.ranks[rows], path, weights[rows])
     if (weights != np.rint(weights)).any():
         raise ValueError(
             f"{path}: the test needs numbers of rankings, but a weight is {weights[weights % 1 != 0][0]:g}."
@@ -227,7 +249,13 @@ def _sample(rankings, path, most, rng):
 def _items(groups, consensus, names, n_permutations, rng):
     """How each item fares in the two sets, the largest difference first."""
     first, second = groups
-    found = item_differences(first.ranks, second.ranks, first.weights, second.weights, n_permutations, rng)
+    if first.are_counts:
+        found = item_differences(first.ranks, second.ranks, first.weights, second.weights, n_permutations, rng)
+    else:
+        weights = np.concatenate([first.weights, second.weights])
+        is_first, seen = np.arange(len(weights)) < len(first.weights), weights > 0
+        ranks = np.vstack([first.ranks, second.ranks])[seen]
+        found = weighted_item_differences(ranks, is_first[seen], weights[seen], n_permutations, rng)
     errors = np.array([_net_wins(one)[1] for one in groups])
     return [
         {
@@ -248,6 +276,8 @@ def _net_wins(rankings):
     """Mean net wins of the items, and their standard errors."""
     wins, total = net_wins(check_rankings(rankings.ranks)), rankings.weights.sum()
     means = rankings.weights @ wins / total
+    if not rankings.are_counts:
+        return means, np.sqrt(rankings.weights**2 @ (wins - means) ** 2) / total
     return means, np.sqrt(rankings.weights @ (wins - means) ** 2 / total / max(total - 1, 1))
 
 
@@ -324,6 +354,9 @@ def _write_pairs(figures):
 
 
 def _describe(letter, sample):
+    if not sample["are_counts"]:
+        worth = f"worth {sample['n_rankings']:.1f} equal ones by their weights"
+        return f"{letter}: {sample['title']}, {sample['n_tested']} people tested, all {worth}"
     tested = "" if sample["n_tested"] == sample["n_rankings"] else f", {sample['n_tested']} of them tested"
     return f"{letter}: {sample['title']}, {number(sample['n_rankings'])} rankings{tested}"
 

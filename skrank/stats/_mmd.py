@@ -161,7 +161,7 @@ def mmd_test(
     if is_sparse(X) or is_sparse(Y):
         gram, group, n_first, kernel = _pooled_sparse_gram(X, Y, kernel, unranked, rng, n_jobs)
     else:
-        gram, group, n_first, kernel = _pooled_gram(X, Y, kernel, rng, n_jobs)
+        gram, group, n_first, kernel = pooled_gram(X, Y, kernel, rng, n_jobs)
     return _test(gram, group, n_first, kernel, n_permutations, rng, n_jobs)
 
 
@@ -235,7 +235,7 @@ def mmd_test_from_kernel(
 
 
 # ---------------------------------------------------------------- input
-def _pooled_gram(X, Y, kernel, rng, n_jobs):
+def pooled_gram(X, Y, kernel, rng, n_jobs):
     """Gram matrix of the distinct rankings, which one each row is, how many rows are X's, and the kernel."""
     marker = as_ranking_kernel(kernel).missing_values if isinstance(kernel, Kernel) else np.nan
     samples = [check_rankings(rows, input_name=name, missing_values=marker) for rows, name in ((X, "X"), (Y, "Y"))]
@@ -269,7 +269,7 @@ def _pooled_sparse_gram(X, Y, kernel, unranked, rng, n_jobs):
     full = _kernel_of_lists(kernel)
     if full is None or any(full._prepare_lists(lists) is None for lists in samples):
         X, Y = (np.where(ranks == MISSING, np.nan, ranks) for ranks in map(to_ranks, samples))
-        return _pooled_gram(X, Y, kernel, rng, n_jobs)
+        return pooled_gram(X, Y, kernel, rng, n_jobs)
     pooled = csr_array(vstack([lists.ranks for lists in samples]))
     transformer = clone(kernel) if isinstance(kernel, PartialRankingKernel) else PartialRankingKernel(kernel)
     gram = transformer.set_params(unranked=unranked, n_jobs=n_jobs).fit_transform(pooled)

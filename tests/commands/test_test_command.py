@@ -185,7 +185,6 @@ def test_all_pairs_of_more_groups_with_holm(tmp_path, capsys):
         ([], "needs a second file, or --by"),
         (["--by", "a"], "names 5 groups"),
         (["--by", "nothing"], "no column is called 'nothing'"),
-        (["--by", "group", "--weight", "a"], "knows no survey weights"),
     ],
 )
 def test_groups_that_cannot_be_compared(tmp_path, capsys, options, message):
@@ -225,3 +224,36 @@ def test_the_picture_has_errors_and_whole_names(tmp_path, capsys, samples, monke
     left = drawn[0].axes[0]
     assert len(left.containers) == 2
     assert names[0] in {" ".join(label.get_text().split()) for label in left.get_yticklabels()}
+
+
+def test_survey_weights_count(tmp_path, capsys):
+    # Women and men agree, but the men with a large weight reverse the order.
+    X = make_rankings(80, 4, phi=0.4, center=range(4), random_state=0)
+    weights = np.tile([0.2, 3.0], 40)
+    X[41::2] = 3 - X[41::2]
+    rows = [
+        f"{'woman' if row < 40 else 'man'},{weights[row]},{','.join(f'{x:g}' for x in X[row] + 1)}" for row in range(80)
+    ]
+    path = tmp_path / "survey.csv"
+    path.write_text("\n".join(["gender,w,a,b,c,d", *rows]) + "\n", encoding="utf-8")
+    options = (str(path), "--by", "gender", "--items", "a:d")
+    figures = json.loads(run(capsys, *options, "--weight", "w", "--json", "--permutations", "199")[1])
+    assert figures["pvalue"] == 0.005
+    man, woman = figures["samples"]
+    assert (man["title"], man["n_tested"], man["are_counts"]) == ("gender: man", 40, False)
+    assert man["n_rankings"] == pytest.approx(weights[:40].sum() ** 2 / (weights[:40] ** 2).sum())
+    first = next(one for one in figures["items"] if one["item"] == "a")
+    assert first["net_wins"][1] == pytest.approx(np.average(3 - 2 * X[:40, 0], weights=weights[:40]))
+    text = " ".join(run(capsys, *options, "--weight", "w", "--permutations", "99")[1].split())
+    assert "40 people tested, all worth 22.7 equal ones by their weights" in text
+    # Equal weights are no weights.
+    equal = path.with_name("equal.csv")
+    equal.write_text(path.read_text(encoding="utf-8").replace(",0.2,", ",2,").replace(",3.0,", ",2,"), encoding="utf-8")
+    one, other = (
+        json.loads(run(capsys, str(equal), *options[1:], *way, "--json", "--permutations", "99")[1])
+        for way in (("--weight", "w"), ("--ignore", "w"))
+    )
+    assert one["statistic"] == pytest.approx(other["statistic"])
+    wins = [{item["item"]: item["net_wins"] for item in figures["items"]} for figures in (one, other)]
+    for item in "abcd":
+        assert wins[0][item] == pytest.approx(wins[1][item])
