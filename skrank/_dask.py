@@ -4,6 +4,8 @@ import sys
 
 import numpy as np
 
+SUMMANDS = 8
+
 
 def is_dask(X):
     """Whether X is a Dask array or DataFrame; without importing dask."""
@@ -42,3 +44,38 @@ def taken_rows(X, rows, places):
     import pandas as pd
 
     return pd.DataFrame(values, columns=columns)
+
+
+def sum_over_blocks(rows, function, *arguments):
+    """The sum of ``function(block, first row, *arguments)`` over the blocks of rows; only results and sums travel.
+
+    Parameters
+    ----------
+    rows : Dask array
+        By `row_blocks_of`.
+    function : callable
+        Runs where the block lies.
+    *arguments
+        The same for all blocks; sent to each worker.
+
+    Returns
+    -------
+    total
+        Added up on the workers, at most `SUMMANDS` at a time.
+    """
+    from dask import delayed
+
+    shared = [delayed(argument) for argument in arguments]
+    blocks = rows.to_delayed().ravel()
+    starts = np.cumsum([0, *rows.chunks[0]])
+    parts = [delayed(function)(block, int(start), *shared) for block, start in zip(blocks, starts[:-1], strict=True)]
+    while len(parts) > 1:
+        parts = [delayed(_sum)(parts[i : i + SUMMANDS]) for i in range(0, len(parts), SUMMANDS)]
+    return parts[0].compute()
+
+
+def _sum(parts):
+    first, *others = parts
+    for part in others:
+        first = first + part
+    return first

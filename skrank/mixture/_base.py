@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._callbacks import CallbackSupportMixin, fit_task
+from skrank._dask import is_dask, row_blocks_of, sum_over_blocks, taken_rows
 from skrank._fitting import all_or_nothing, warn_caller
 from skrank._random import as_random_state
 from skrank._rankings import check_rankings, check_weights
@@ -17,16 +18,17 @@ from skrank._typing import ArrayLike, Floats, Integers, RandomState, _fit_contex
 from skrank.exceptions import InsufficientDataWarning
 from skrank.mixture._bootstrap import MixtureBootstrap, bootstrap
 from skrank.mixture._goodness_of_fit import GoodnessOfFitResult, goodness_of_fit
-from skrank.mixture._missing import decide, leaves_items_out, posterior
+from skrank.mixture._missing import decide, leaves_items_out, posterior, posterior_probabilities
 from skrank.mixture._model import Mixture, description_length, n_samples_required, sample_mixture
 from skrank.mixture._pair_counts import PairCounts
 from skrank.mixture._pairing import LEVEL, pairing_pvalue
+from skrank.mixture._partitions import DRAWN, Partitions, block_log_densities, block_posterior, block_score
 from skrank.mixture._prediction import (
     marginal_pair_probabilities,
     nearest_consistent_rankings,
     subset_pair_probabilities,
 )
-from skrank.mixture._search import Search, SearchOptions, n_effective_components, n_steps_at_most, subsample
+from skrank.mixture._search import Search, SearchOptions, n_effective_components, n_steps_at_most, path_entry, subsample
 from skrank.mixture._stability import StabilityResult, half_sample_stability
 from skrank.mixture._voters import check_groups, make_table, orders_something
 from skrank.mixture._warnings import problems, undecided
@@ -186,16 +188,19 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_items)
-            Rank matrix: finite numbers, lower is preferred, equal values are ties, NaN is missing.
+        X : {array-like, Dask array or DataFrame} of shape (n_samples, n_items)
+            Rank matrix: finite numbers, lower is preferred, equal values are ties, NaN is missing. The rows of a Dask
+            array or DataFrame stay in their partitions: components are searched on a draw of four times `subsample`
+            rows, then polished by sums over the partitions, which alone travel. Missing items are then those of the
+            subset model, and only the last entry of `path_` is of all rows.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each ranking was seen: weights equal repeated rows exactly. They count rankings, so do not scale
-            them to a sum of 1. With `groups` they count voters, and all rows of a voter have the same.
+            them to a sum of 1. With `groups` they count voters, and all rows of a voter have the same. Not for Dask.
         groups : array-like of shape (n_samples,), default=None
             The voter of each row, as labels of any one type. Rows of one voter come from one component, and N is the
-            number of voters. None means that every row is a voter.
+            number of voters. None means that every row is a voter. Not for Dask.
 
         Returns
         -------
@@ -205,7 +210,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         ------
         ValueError
             If X has a single item, orders no two items at all, or has fewer distinct voters than components; if
-            `sample_weight` differs within a voter.
+            `sample_weight` differs within a voter; if `sample_weight` or `groups` come with Dask.
 
         Warns
         -----
@@ -219,7 +224,40 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         ComponentLimitWarning
             If "auto" took all of `max_components`, so that there may be more.
         """
+        whole = None
+        if is_dask(X):
+            _refuse_with_dask(sample_weight=sample_weight, groups=groups)
+            whole = Partitions(X, DRAWN * self.subsample, self._generator())
+            X = whole.drawn
+        is_whole = whole is None or whole.is_drawn_whole
         data = self._table(X, sample_weight, groups, reset=True)[0]
+        self._check_fittable(data)
+        starts = self._starts(data.n_items)
+        options = self._search_options()
+        n_steps = n_steps_at_most(starts, self.n_components, min(self.max_components, data.n_rows))
+        with fit_task(self, X, y, n_steps) as task:
+            search = Search(data, starts, options, self._generator(), self.n_jobs, task)
+            if self.n_components == "auto":
+                fit = search.auto(self.criterion, self.max_components)
+            else:
+                fit = search.fixed(self.n_components)
+            fit = self._decide_on_missing(search, fit, options, only_subset=not is_whole)
+            n_effective = self._n_effective(data, search.rows, fit.mixture.sorted(), options)
+            if not is_whole:
+                data, fit = self._polished_on_all(whole, fit, options)
+            self._set_mixture(data, fit.mixture.sorted(), search.data)
+            self.path_ = fit.path
+            self._set_stability(fit)
+            found = self._problems(data, options.least_weight(search.rows), n_effective)
+            if groups is not None and self.n_components_ > 1:
+                found += self._check_pairing(X, sample_weight, groups, starts, options)
+            if fit.is_undecided:
+                found.append(undecided(self.max_components, self.criterion))
+            for category, message in found:
+                warn_caller(message, category)
+        return self
+
+    def _check_fittable(self, data):
         if data.n_items < 2:
             raise ValueError(
                 "X has one item (n_features = 1), and there is only one ranking of it. A mixture needs two items or "
@@ -235,38 +273,37 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
                 "X orders no two items: every row leaves out or ties all but one. A mixture needs rankings of at "
                 "least two."
             )
-        starts = self._starts(data.n_items)
-        options = self._search_options()
-        n_steps = n_steps_at_most(starts, self.n_components, min(self.max_components, data.n_rows))
-        with fit_task(self, X, y, n_steps) as task:
-            search = Search(data, starts, options, self._generator(), self.n_jobs, task)
-            if self.n_components == "auto":
-                fit = search.auto(self.criterion, self.max_components)
-            else:
-                fit = search.fixed(self.n_components)
-            fit = self._decide_on_missing(search, fit, options)
-            self._set_mixture(data, fit.mixture.sorted())
-            self.path_ = fit.path
-            self._set_stability(fit)
-            found = self._problems(data, search.rows, options)
-            if groups is not None and self.n_components_ > 1:
-                found += self._check_pairing(X, sample_weight, groups, starts, options)
-            if fit.is_undecided:
-                found.append(undecided(self.max_components, self.criterion))
-            for category, message in found:
-                warn_caller(message, category)
-        return self
+
+    def _polished_on_all(self, whole, fit, options):
+        """What is known of all rankings, of which a draw was searched, and the fit polished on them."""
+        mixture, data, leaves_out = whole.polished(fit.mixture, options.max_iter, options.tol)
+        if leaves_out:
+            _refuse_marginal(self.missing)
+            self.missing_ = "subset"
+        self.missing_log_likelihoods_ = {"subset": data.total_weight * mixture.log_likelihood, "marginal": np.nan}
+        polished = path_entry(data, mixture, fit.stability)
+        path = [polished if entry.n_components == mixture.n_components else entry for entry in fit.path]
+        return data, fit._replace(mixture=mixture, path=path)
 
     def _table(self, X, sample_weight=None, groups=None, reset=False, counted=True):
         """Engine of the distinct voters of X, and the row of each sample's voter in it.
 
         With `counted`, voters who order no two items are left out, unless X has no others.
         """
-        ranks = check_rankings(X, estimator=self, reset=reset)
+        ranks = self._check(X, reset)
         weights = None if sample_weight is None else check_weights(sample_weight, ranks)
         if counted:
             weights = self._counted_weights(ranks, weights, groups, warn=reset)
         return make_table(ranks, weights, groups)
+
+    def _check(self, X, reset=False):
+        """Densified rankings."""
+        if is_dask(X):
+            raise TypeError(
+                "X is a Dask array or DataFrame, which fit, predict, predict_proba, score_samples, score, aic and bic "
+                "take. Bring rows here for anything else: X[:10_000].compute() or X.sample(frac=0.01).compute()."
+            )
+        return check_rankings(X, estimator=self, reset=reset)
 
     @staticmethod
     def _counted_weights(ranks, weights, groups, warn):
@@ -287,13 +324,17 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
             warn_caller(message, InsufficientDataWarning)
         return counted
 
-    def _decide_on_missing(self, search, fit, options):
+    def _decide_on_missing(self, search, fit, options, only_subset=False):
         """Set the model of missing items; its fit."""
         # Voters who leave nothing out have full rankings, of which later rows may tell a part.
         self.missing_ = "subset" if self.missing == "subset" else "marginal"
         self.missing_log_likelihoods_ = {"subset": search.data.total_weight * fit.mixture.log_likelihood}
         if self.missing == "subset" or not leaves_items_out(search.data):
             self.missing_log_likelihoods_["marginal"] = np.nan
+            return fit
+        if only_subset:
+            _refuse_marginal(self.missing)
+            self.missing_ = "subset"
             return fit
         by_description = self.n_components == "auto" and self.criterion != "split"
         if self.criterion == "stability":  # the marginal model has no component more than halves find again
@@ -311,7 +352,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
     def _check_pairing(self, X, sample_weight, groups, starts, options):
         """A warning if the rankings of a voter belong no more together than rankings dealt at random."""
-        ranks = check_rankings(X, estimator=self, reset=False)
+        ranks = self._check(X)
         weights = None if sample_weight is None else check_weights(sample_weight, ranks)
         weights = self._counted_weights(ranks, weights, groups, warn=False)
         kept = slice(None) if weights is None else weights > 0
@@ -344,7 +385,8 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
     def _generator(self):
         return np.random.default_rng(as_random_state(self.random_state).randint(2**31, size=4))
 
-    def _set_mixture(self, data, mixture):
+    def _set_mixture(self, data, mixture, searched):
+        """Set the attributes of the mixture of some data, which was searched on a table of them or of a draw."""
         self.weights_, self.centers_, self.dispersions_ = mixture.weights, mixture.centers, mixture.dispersions
         self.n_components_ = mixture.n_components
         self.lower_bound_ = float(mixture.lower_bound)
@@ -352,14 +394,17 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         self.converged_, self.n_iter_ = mixture.converged, mixture.n_iter
         self.n_samples_required_ = n_samples_required(mixture, data.coverage)
 
-    def _problems(self, data, search, options):
+    def _problems(self, data, least_weight, n_effective):
         """What to warn of, as (category, message)."""
         mixture = self._mixture(converged=self.converged_)
-        n_effective = mixture.n_components
+        return problems(mixture, data, least_weight, self.max_iter, n_effective)
+
+    def _n_effective(self, data, rows, mixture, options):
+        """Number of components that the rankings support; that of the mixture where it was not asked for."""
         is_marginal = self.missing_ == "marginal" and leaves_items_out(data)
-        if self.n_components != "auto" and not is_marginal:
-            n_effective = n_effective_components(search, mixture, options)
-        return problems(mixture, data, options.least_weight(search), self.max_iter, n_effective)
+        if self.n_components == "auto" or is_marginal:
+            return mixture.n_components
+        return n_effective_components(rows, mixture, options)
 
     def _mixture(self, **fields):
         return Mixture(self.centers_, self.dispersions_, self.weights_, **fields)
@@ -370,35 +415,41 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_items)
+        X : {array-like, Dask array or DataFrame} of shape (n_samples, n_items)
             Rank matrix, ties and missing items allowed.
         groups : array-like of shape (n_samples,), default=None
             The voter of each row, as in `fit`.
 
         Returns
         -------
-        probabilities : ndarray of shape (n_samples, n_components)
+        probabilities : ndarray or Dask array of shape (n_samples, n_components)
             Equal within a voter; `weights_` where a voter orders no two items. They take the fitted parameters for
-            known; those that `bootstrap` averages over refits do not.
+            known; those that `bootstrap` averages over refits do not. A Dask array is computed where the rows of X lie,
+            when it is needed.
         """
         check_is_fitted(self)
+        if is_dask(X):
+            rows = self._rows(X, groups)
+            chunks = (rows.chunks[0], (self.n_components_,))
+            return rows.map_blocks(
+                block_posterior, self._mixture(), self.missing_, meta=np.empty((0, 0)), chunks=chunks
+            )
         data, inverse = self._table(X, groups=groups, counted=False)
-        probabilities = posterior(data, self._mixture(), self.missing_)[0].T.astype(float)
-        return (probabilities / probabilities.sum(axis=1, keepdims=True))[inverse]
+        return posterior_probabilities(data, self._mixture(), self.missing_)[inverse]
 
     def predict(self, X: ArrayLike, groups: ArrayLike | None = None) -> Integers:
         """Most probable component of each ranking.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_items)
+        X : {array-like, Dask array or DataFrame} of shape (n_samples, n_items)
             Rank matrix, ties and missing items allowed.
         groups : array-like of shape (n_samples,), default=None
             The voter of each row, as in `fit`.
 
         Returns
         -------
-        labels : ndarray of shape (n_samples,)
+        labels : ndarray or Dask array of shape (n_samples,)
         """
         return self.predict_proba(X, groups).argmax(axis=1)
 
@@ -413,7 +464,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_items)
+        X : {array-like, Dask array or DataFrame} of shape (n_samples, n_items)
             Rank matrix, as in `fit`.
         y : None
             Ignored.
@@ -424,7 +475,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
         Returns
         -------
-        labels : ndarray of shape (n_samples,)
+        labels : ndarray or Dask array of shape (n_samples,)
             As of `predict`.
         """
         return self.fit(X, y, sample_weight=sample_weight, groups=groups).predict(X, groups)
@@ -434,17 +485,21 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_items)
+        X : {array-like, Dask array or DataFrame} of shape (n_samples, n_items)
             Rank matrix. The probability of a ranking with ties is that of all full rankings consistent with it.
         groups : array-like of shape (n_samples,), default=None
             The voter of each row, as in `fit`.
 
         Returns
         -------
-        log_probabilities : ndarray of shape (n_samples,)
+        log_probabilities : ndarray or Dask array of shape (n_samples,)
             With `groups`, that of all rankings of the row's voter together.
         """
         check_is_fitted(self)
+        if is_dask(X):
+            rows = self._rows(X, groups)
+            options = {"meta": np.empty(0), "drop_axis": 1, "chunks": (rows.chunks[0],)}
+            return rows.map_blocks(block_log_densities, self._mixture(), self.missing_, **options)
         data, inverse = self._table(X, groups=groups, counted=False)
         return posterior(data, self._mixture(), self.missing_)[2][inverse]
 
@@ -459,7 +514,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_items)
+        X : {array-like, Dask array or DataFrame} of shape (n_samples, n_items)
             Rank matrix, ties and missing items allowed.
         y : None
             Ignored.
@@ -473,8 +528,23 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         score : float
         """
         check_is_fitted(self)
+        return float(self._scored(X, sample_weight, groups)[0])
+
+    def _scored(self, X, sample_weight, groups):
+        """Mean log probability of the voters who order anything, and their number."""
+        if is_dask(X):
+            _refuse_with_dask(sample_weight=sample_weight)
+            total, n_voters = sum_over_blocks(self._rows(X, groups), block_score, self._mixture(), self.missing_)
+            return total / n_voters, n_voters
         data = self._table(X, sample_weight, groups)[0]
-        return float(posterior(data, self._mixture(), self.missing_)[1])
+        return posterior(data, self._mixture(), self.missing_)[1], data.total_weight
+
+    def _rows(self, X, groups):
+        """The rows of a Dask array or DataFrame, whose columns are checked."""
+        _refuse_with_dask(groups=groups)
+        rows = row_blocks_of(X)
+        self._check(taken_rows(X, rows, slice(1)))
+        return rows
 
     def predict_ranking(self, X: ArrayLike, groups: ArrayLike | None = None) -> Integers:
         """The most probable full ranking of each voter, given what the row ranks.
@@ -495,7 +565,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
             0-based positions.
         """
         labels = self.predict(X, groups)
-        ranks = check_rankings(X, estimator=self, reset=False)
+        ranks = self._check(X)
         return nearest_consistent_rankings(ranks, self.centers_[labels])
 
     def predict_pairwise_proba(self, X: ArrayLike, groups: ArrayLike | None = None) -> Floats:
@@ -519,17 +589,16 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
             Entry [s, i, j] is the probability that the voter of row s prefers item i to item j; 0.5 on the diagonal.
         """
         responsibilities = self.predict_proba(X, groups)
-        ranks = check_rankings(X, estimator=self, reset=False)
+        ranks = self._check(X)
         by_model = marginal_pair_probabilities if self.missing_ == "marginal" else subset_pair_probabilities
         return by_model(ranks, responsibilities, self.centers_, self.dispersions_)
 
     # ------------------------------------------------------------ criteria
     def _criterion(self, X, sample_weight, groups, penalty_of):
         check_is_fitted(self)
-        data = self._table(X, sample_weight, groups)[0]
-        n_parameters = 2 * self.n_components_ - 1 + self.n_components_ * (data.n_items - 1)
-        log_likelihood = data.total_weight * posterior(data, self._mixture(), self.missing_)[1]
-        return float(n_parameters * penalty_of(data.total_weight) - 2 * log_likelihood)
+        mean, n_voters = self._scored(X, sample_weight, groups)
+        n_parameters = 2 * self.n_components_ - 1 + self.n_components_ * (self.n_features_in_ - 1)
+        return float(n_parameters * penalty_of(n_voters) - 2 * n_voters * mean)
 
     def bic(self, X: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> float:
         """Bayesian information criterion, lower is better.
@@ -539,7 +608,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_items)
+        X : {array-like, Dask array or DataFrame} of shape (n_samples, n_items)
             Rank matrix, ties and missing items allowed.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each ranking was seen.
@@ -557,7 +626,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_items)
+        X : {array-like, Dask array or DataFrame} of shape (n_samples, n_items)
             Rank matrix, ties and missing items allowed.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each ranking was seen.
@@ -720,6 +789,23 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         check_is_fitted(self)
         _check_count(n_samples, "n_samples")
         return sample_mixture(self._mixture(), n_samples, self._generator())
+
+
+def _refuse_with_dask(**arguments):
+    for name, value in arguments.items():
+        if value is not None:
+            raise ValueError(
+                f"{name} is not supported with a Dask array or DataFrame, whose rows stay in their partitions. Repeat "
+                f"rows instead of weights, or bring the rows here with X.compute() and pass {name} with them."
+            )
+
+
+def _refuse_marginal(missing):
+    if missing == "marginal":
+        raise ValueError(
+            "missing='marginal' needs all rankings in one place, but rows of X leave items out and lie in partitions. "
+            "Use missing='subset' or 'auto', or fit a draw: X.sample(frac=0.01).compute()."
+        )
 
 
 def _check_count(value, name):

@@ -43,6 +43,12 @@ def posterior(data, mixture, missing):
     return expectation(data, mixture, with_log_density=True)
 
 
+def posterior_probabilities(data, mixture, missing):
+    """Posterior probability of each component under either model, (n_rows, n_components) float64."""
+    probabilities = posterior(data, mixture, missing)[0].T.astype(float)
+    return probabilities / probabilities.sum(axis=1, keepdims=True)
+
+
 def decide(search, fit, missing, options, *, by_description):
     """The fit of the subset model, or the one that the marginal model climbs to from it.
 

@@ -143,16 +143,16 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
     def _starts(self, n_items):
         return [Separated(self.max_prefix)]
 
-    def _set_mixture(self, data, mixture):
-        super()._set_mixture(data, mixture)
-        complete = complete_table(data)
+    def _set_mixture(self, data, mixture, searched):
+        super()._set_mixture(data, mixture, searched)
+        complete = complete_table(searched)
         if not complete.n_rows:
             self.moment_weights_ = np.full(mixture.n_components, np.nan)
             return
         self.moment_weights_ = moment_weights(complete.ranks.T, complete.weights, mixture.centers, mixture.dispersions)
 
-    def _problems(self, data, search, options):
-        found = super()._problems(data, search, options)
+    def _problems(self, data, least_weight, n_effective):
+        found = super()._problems(data, least_weight, n_effective)
         for i, j in pairwise(np.argsort(self.dispersions_, kind="stable")):
             low, high = self.dispersions_[[i, j]]
             if high - low < self.separation:
