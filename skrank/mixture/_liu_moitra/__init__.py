@@ -16,6 +16,7 @@ reach at realistic sample sizes, and likelihood does what they prove to be possi
   which the pair tensors use `block_orderings` and `pair_order_probability`;
 - `_moments`: low-order moments (Definition 12, Claim 2, Corollary 4);
 - `_test_functions`: the test functions of Lemmas 4, 6, 7, 8 and 10;
+- `_theorem_1_1`: the steps of Theorem 1.1 end to end on the exact moments of few items and two components;
 - `_theorem_7_1`: the steps of Theorem 7.1 end to end on the exact distribution of few items;
 - `_zagier`: Zagier's determinant (Theorem 3.1, Lemma 3).
 

@@ -33,6 +33,15 @@ from skrank.mixture._liu_moitra._test_functions import pair_test_function
 from skrank.mixture._liu_moitra._weights import prefix_moment_weights
 
 
+def n_items_of(probabilities):
+    """The number of items of a distribution with one entry for each of `all_rankings`."""
+    n_items, size = 1, 1
+    while size < len(probabilities):
+        n_items += 1
+        size *= n_items
+    return n_items
+
+
 def mixture_distribution(centers, dispersions, weights):
     """Probability of each of `all_rankings` under a mixture, (n_items!,)."""
     centers, nu = np.asarray(centers), -np.log(dispersions)
@@ -69,7 +78,7 @@ def recovered_center(probabilities, prefix, dispersions, flips, tolerance=1e-9):
     center : ndarray of shape (n_items,) or None
         Positions; None if the comparisons are no order: then a guess was wrong.
     """
-    n_items = _n_items(probabilities)
+    n_items = n_items_of(probabilities)
     ranks, pairs = all_rankings(n_items), prefix.reshape(-1, 2)
     rows = rows_with_prefix(ranks, probabilities, pairs)
     counts, differences = pair_tensor(ranks[rows], probabilities[rows], pairs)
@@ -87,14 +96,6 @@ def recovered_center(probabilities, prefix, dispersions, flips, tolerance=1e-9):
         return None
     order = np.concatenate([prefix, rest[np.argsort(-wins[rest])]])
     return np.argsort(order)
-
-
-def _n_items(probabilities):
-    n_items, size = 1, 1
-    while size < len(probabilities):
-        n_items += 1
-        size *= n_items
-    return n_items
 
 
 def mixing_weights(probabilities, centers, dispersions):
@@ -123,7 +124,7 @@ def theorem_7_1(probabilities, n_components, grid, *, least_weight, gamma):
     difference : float
         Total variation distance from the given distribution.
     """
-    n_items, k = _n_items(probabilities), n_components
+    n_items, k = n_items_of(probabilities), n_components
     length = 2 * (k - 1)
     prefixes = candidate_prefixes(probabilities, n_items, length, least_weight * gamma**length / 2)
     # The candidates for a center, by the dispersions of the other components that were guessed.
