@@ -241,6 +241,20 @@ def item_names(X):
     return None if columns is None else np.asarray(columns, dtype=object)
 
 
+def named_like(X, values, columns=None):
+    """Values with the rows, columns and type of X if it is a DataFrame of pandas or polars, otherwise as they are.
+
+    `columns` are names for the columns; None means those of X.
+    """
+    library = type(X).__module__.partition(".")[0]
+    if library not in ("pandas", "polars") or not hasattr(X, "columns"):
+        return values
+    columns = X.columns if columns is None else list(columns)
+    if library == "pandas":
+        return type(X)(values, index=X.index, columns=columns)
+    return type(X)(values, schema=list(columns), orient="row")
+
+
 def check_same_items(X, Y, ranks, other_ranks):
     """Raise unless two rank matrices, given as they came and densified, have the same items as columns."""
     if ranks.shape[1] != other_ranks.shape[1]:

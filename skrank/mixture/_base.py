@@ -782,13 +782,26 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         Returns
         -------
         X : ndarray of shape (n_samples, n_items)
-            Rank matrix of 0-based positions, grouped by component.
+            Rank matrix of 0-based positions, grouped by component. A DataFrame of pandas with the items' names if the
+            mixture was fitted to a DataFrame and pandas is installed.
         component : ndarray of shape (n_samples,)
             The component that each ranking comes from.
         """
         check_is_fitted(self)
         _check_count(n_samples, "n_samples")
-        return sample_mixture(self._mixture(), n_samples, self._generator())
+        ranks, component = sample_mixture(self._mixture(), n_samples, self._generator())
+        return _with_names(ranks, getattr(self, "feature_names_in_", None)), component
+
+
+def _with_names(ranks, names):
+    """A DataFrame of rankings where items have names and pandas is installed."""
+    if names is None:
+        return ranks
+    try:
+        import pandas
+    except ImportError:
+        return ranks
+    return pandas.DataFrame(ranks, columns=names)
 
 
 def _refuse_with_dask(**arguments):

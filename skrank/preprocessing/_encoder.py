@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._fitting import all_or_nothing
-from skrank._rankings import check_rankings
+from skrank._rankings import check_rankings, item_names, named_like
 from skrank._typing import Array, ArrayLike, Floats, Unranked, _fit_context
 from skrank.preprocessing._labels import check_items, distinct_labels, label_table
 from skrank.preprocessing._orderings import UNRANKED, fit_width, order_ranks, rank_orderings
@@ -31,6 +31,9 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
         What is meant by items that a ballot leaves out: "last" ties them after all its items; "missing" makes them
         NaN, so that nothing is said of them. None raises as soon as an item is left out, because nothing guesses
         between the two.
+    handle_unknown : {"error", "ignore"}, default="error"
+        What to do with a label that is not among the items: raise, or leave it out, so that the ballot's later items
+        move up. As in :class:`sklearn.preprocessing.OneHotEncoder`.
 
     Attributes
     ----------
@@ -48,7 +51,7 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
     Notes
     -----
     Labels may be of any hashable type, also mixed. None, NaN, NA and the empty string are gaps, unless `items` lists
-    the empty string; gaps may only end a ballot. An unknown label is an error, not a gap.
+    the empty string; gaps may only end a ballot. An unknown label is not a gap: see `handle_unknown`.
 
     Examples
     --------
@@ -65,11 +68,22 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
            ['squid', None]], dtype=object)
     """
 
-    _parameter_constraints = {"items": [StrOptions({"auto"}), "array-like", range], **UNRANKED}
+    _parameter_constraints = {
+        "items": [StrOptions({"auto"}), "array-like", range],
+        **UNRANKED,
+        "handle_unknown": [StrOptions({"error", "ignore"})],
+    }
 
-    def __init__(self, *, items: ArrayLike | range | Literal["auto"] = "auto", unranked: Unranked = None) -> None:
+    def __init__(
+        self,
+        *,
+        items: ArrayLike | range | Literal["auto"] = "auto",
+        unranked: Unranked = None,
+        handle_unknown: Literal["error", "ignore"] = "error",
+    ) -> None:
         self.items = items
         self.unranked = unranked
+        self.handle_unknown = handle_unknown
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
@@ -108,11 +122,11 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a ballot holds an unknown item, an item twice, a gap before an item, or (`unranked=None`) leaves an item
-            out; names the row and the value.
+            If a ballot holds an unknown item (`handle_unknown="error"`), an item twice, a gap before an item, or
+            (`unranked=None`) leaves an item out; names the row and the value.
         """
         check_is_fitted(self)
-        return rank_orderings(self._validate_ballots(X, reset=False), self.items_, self.unranked, "X")
+        return self._rank(self._validate_ballots(X, reset=False))
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
@@ -139,28 +153,45 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_items)
-            Rank matrix, columns in the order of `items_`.
+            Rank matrix, columns in the order of `items_`. Those of a DataFrame must have the items' names.
 
         Returns
         -------
         ballots : ndarray of shape (n_samples, `n_features_in_`)
-            Item labels, best first. Where ballots leave items out the dtype is object and they end in None.
+            Item labels, best first. Where ballots leave items out the dtype is object and they end in None. A DataFrame
+            if X is one, with the columns of `feature_names_in_` where there are any.
 
         Raises
         ------
         ValueError
-            If a row has ties or NaN that `unranked` does not account for, or ranks more items than a ballot has room
-            for.
+            If the columns of a DataFrame are not the items in their order, a row has ties or NaN that `unranked` does
+            not account for, or it ranks more items than a ballot has room for.
         """
         check_is_fitted(self)
         ranks = check_rankings(X)
         n_items, n_choices = len(self.items_), self.n_features_in_
         if ranks.shape[1] != n_items:
             raise ValueError(f"X has {ranks.shape[1]} columns, but the encoder knows {n_items} items.")
+        self._refuse_other_items(X)
         ballots = order_ranks(ranks, self.items_, self.unranked, "X")
         if self.unranked == "last" and n_choices == n_items - 1:
             ballots = ballots[:, :n_choices]  # the one item left out comes after all others: nothing is lost
-        return fit_width(ballots, n_choices, "X")
+        choices = getattr(self, "feature_names_in_", [f"choice{place}" for place in range(1, n_choices + 1)])
+        return named_like(X, fit_width(ballots, n_choices, "X"), choices)
+
+    def _refuse_other_items(self, X):
+        """Raise if the columns of a DataFrame are not the items."""
+        names = item_names(X)
+        if names is None:
+            return
+        expected = [str(item) for item in self.items_.tolist()]
+        given = [str(name) for name in names]
+        if given != expected:
+            place = next(place for place, pair in enumerate(zip(given, expected, strict=True)) if pair[0] != pair[1])
+            raise ValueError(
+                f"The columns of X must be the encoder's items in their order, but column {place} is "
+                f"{given[place]!r} and not {expected[place]!r}. Pass X[encoder.get_feature_names_out()]."
+            )
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the output's columns: the items.
@@ -186,7 +217,11 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
         self.items_ = distinct_labels(table) if isinstance(self.items, str) else check_items(self.items)
         if len(self.items_) == 0:
             raise ValueError("X holds no item at all: every cell is a gap.")
-        return rank_orderings(table, self.items_, self.unranked, "X")
+        return self._rank(table)
+
+    def _rank(self, table):
+        ignore = self.handle_unknown == "ignore"
+        return rank_orderings(table, self.items_, self.unranked, "X", ignore_unknown=ignore)
 
     def _validate_ballots(self, X, reset):
         table = label_table(X, "X")

@@ -183,11 +183,15 @@ def _column_numbers(table):
 
 
 # ---------------------------------------------------------------- core
-def rank_orderings(table, items, unranked, name):
-    """Rank matrix of a table of labels."""
+def rank_orderings(table, items, unranked, name, *, ignore_unknown=False):
+    """Rank matrix of a table of labels; unknown ones are an error, or left out."""
     codes = encode(table, items)
-    _refuse_unknown(codes, table, items, name)
+    if not ignore_unknown:
+        _refuse_unknown(codes, table, items, name)
     _refuse_inner_gaps(codes, table, name)
+    if ignore_unknown:
+        codes[codes == UNKNOWN] = GAP
+        codes = np.take_along_axis(codes, np.argsort(codes == GAP, axis=1, kind="stable"), axis=1)
     ranks = ranks_of_codes(codes, len(items))
     short = n_ranked(ranks) != np.count_nonzero(codes != GAP, axis=1)
     if short.any():

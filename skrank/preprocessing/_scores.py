@@ -1,6 +1,6 @@
 """Scores, ratings and utilities -> rank matrices."""
 
-from skrank._rankings import check_rankings, densify, to_rank_matrix
+from skrank._rankings import check_rankings, densify, named_like, to_rank_matrix
 from skrank._typing import ArrayLike, Floats, validate_params
 
 
@@ -22,7 +22,8 @@ def ranks_from_scores(scores: ArrayLike, *, higher_is_preferred: bool = True) ->
     Returns
     -------
     ranks : ndarray of shape (n_samples, n_items), float64
-        Dense ranks in every row, from 0, the most preferred.
+        Dense ranks in every row, from 0, the most preferred. A DataFrame of scores gives a DataFrame with the same rows
+        and columns.
 
     Raises
     ------
@@ -41,4 +42,4 @@ def ranks_from_scores(scores: ArrayLike, *, higher_is_preferred: bool = True) ->
     if higher_is_preferred:
         ranks = to_rank_matrix(ranks)
         ranks = densify(-ranks)
-    return to_rank_matrix(ranks)
+    return named_like(scores, to_rank_matrix(ranks))

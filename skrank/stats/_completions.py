@@ -19,6 +19,7 @@ from skrank._rankings import (
     bucket_sizes,
     check_rankings,
     n_ranked,
+    named_like,
     row_blocks,
     to_rank_matrix,
 )
@@ -146,7 +147,7 @@ def complete_rankings(X: ArrayLike, *, prior: Any = None, random_state: RandomSt
     Returns
     -------
     ranks : ndarray of shape (n_samples, n_items), float64
-        Ranks 0, ..., n_items - 1.
+        Ranks 0, ..., n_items - 1. A DataFrame of rankings gives a DataFrame with the same rows and columns.
 
     Raises
     ------
@@ -182,7 +183,7 @@ def complete_rankings(X: ArrayLike, *, prior: Any = None, random_state: RandomSt
             f"prior={prior!r} cannot be drawn from given these rankings, so one completion of each says nothing of it. "
             "Use sample_completions, whose draws have weights."
         )
-    return samples.positions[:, 0].astype(np.float64)
+    return named_like(X, samples.positions[:, 0].astype(np.float64))
 
 
 def _seed(random_state):

@@ -3,10 +3,12 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from skrank._mallows import sample_mallows
 from skrank._rankings import densify
+from skrank.datasets import make_rankings
 from skrank.exceptions import InsufficientDataWarning
 from skrank.mixture import MallowsMixture
 from skrank.mixture._prediction import (
@@ -133,3 +135,14 @@ def test_a_judge_has_one_component():
     ranking = mixture.predict_ranking(rows, groups=["ann", "ann"])
     np.testing.assert_array_equal(ranking, [np.arange(6)[::-1]] * 2)
     assert mixture.predict_pairwise_proba(rows, groups=["ann", "ann"])[1, 5, 0] > 0.9
+
+
+def test_samples_keep_the_names_of_items():
+    X = pd.DataFrame(make_rankings(60, 3, phi=0.2, random_state=0), columns=["egg", "tuna", "squid"])
+    mixture = MallowsMixture(1, random_state=0).fit(X)
+    ranks, component = mixture.sample(5)
+    assert list(ranks.columns) == ["egg", "tuna", "squid"]
+    assert ranks.shape == (5, 3)
+    plain, same = MallowsMixture(1, random_state=0).fit(X.to_numpy()).sample(5)
+    np.testing.assert_array_equal(ranks.to_numpy(), plain)
+    np.testing.assert_array_equal(component, same)

@@ -138,3 +138,36 @@ def test_inverse_of_other_items_and_shorter_ballots():
 def test_items_must_be_some():
     with pytest.raises(ValueError, match="at least one label"):
         OrderingEncoder(items=[]).fit([["a"]])
+
+
+def test_unknown_items_are_left_out_on_request():
+    encoder = OrderingEncoder(unranked="missing", handle_unknown="ignore").fit(BALLOTS)
+    nan = np.nan
+    expected = [[1, nan, 0], [nan, nan, nan], [0, nan, nan]]  # salmon before, alone, and after
+    ballots = [["salmon", "tuna", "egg"], ["salmon", None, None], ["egg", "salmon", None]]
+    with pytest.raises(ValueError, match="features"):
+        encoder.transform(ballots)
+    encoder = OrderingEncoder(unranked="missing", handle_unknown="ignore", items=["egg", "squid", "tuna"]).fit(ballots)
+    np.testing.assert_array_equal(encoder.transform(ballots), expected)
+    last = OrderingEncoder(unranked="last", handle_unknown="ignore", items=["egg", "squid", "tuna"])
+    np.testing.assert_array_equal(last.fit_transform(ballots), [[1, 2, 0], [0, 0, 0], [0, 1, 1]])
+    with pytest.raises(ValueError, match="unknown item 'salmon'"):
+        clone(encoder).set_params(handle_unknown="error").fit(ballots)
+    with pytest.raises(ValueError, match="has a gap at choice 0"):  # gaps are no unknown items
+        encoder.transform([[None, "egg", None]])
+    with pytest.raises(ValueError, match="handle_unknown"):
+        clone(encoder).set_params(handle_unknown="drop").fit(ballots)
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_frames_are_inverted_to_frames(library):
+    names = ["first", "second"]
+    ballots = pd.DataFrame(BALLOTS, columns=names) if library is pd else pl.DataFrame(BALLOTS, names, orient="row")
+    encoder = OrderingEncoder(unranked="last").set_output(transform=library.__name__).fit(ballots)
+    ranks = encoder.transform(ballots)
+    back = encoder.inverse_transform(ranks)
+    assert isinstance(back, library.DataFrame)
+    assert list(back.columns) == names
+    assert [[label if isinstance(label, str) else None for label in row] for row in back.to_numpy()] == BALLOTS
+    with pytest.raises(ValueError, match="column 0 is 'tuna' and not 'egg'"):
+        encoder.inverse_transform(ranks[["tuna", "squid", "egg"]])

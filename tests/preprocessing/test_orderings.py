@@ -163,3 +163,16 @@ def test_sets_are_ties():
 def test_a_series_of_lists():
     series = pd.Series([["a", "b"], ["b"]], index=["x", "y"])
     assert ranks_from_orderings(series, items=["a", "b"], unranked="last").tolist() == [[0, 1], [1, 0]]
+
+
+def test_scores_in_frames_keep_their_names():
+    import pandas as pd
+    import polars as pl
+
+    scores = pd.DataFrame([[3, 5, None], [1, 1, 2]], columns=["egg", "tuna", "squid"], index=["ann", "bob"])
+    ranks = ranks_from_scores(scores)
+    expected = pd.DataFrame([[1, 0, np.nan], [1, 1, 0]], columns=scores.columns, index=scores.index, dtype=float)
+    pd.testing.assert_frame_equal(ranks, expected)
+    other = ranks_from_scores(pl.DataFrame({"egg": [3, 1], "tuna": [5, 1]}))
+    assert other.columns == ["egg", "tuna"]
+    np.testing.assert_array_equal(other.to_numpy(), [[1, 0], [0, 0]])

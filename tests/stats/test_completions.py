@@ -4,6 +4,7 @@ import itertools
 from math import comb
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import chisquare
 
@@ -197,3 +198,11 @@ def test_errors_name_the_argument_and_the_remedy():
         sample_completions([[0, 1]], prior=3)
     with pytest.raises(ValueError, match="distribution over 3 items"):
         complete_rankings([[0, 1]], prior=mallows([0, 1, 2], 0.5))
+
+
+def test_completions_keep_the_names_of_items():
+    frame = pd.DataFrame([[0, np.nan, 1], [1, 0, np.nan]], columns=["egg", "tuna", "squid"], index=["ann", "bob"])
+    full = complete_rankings(frame, random_state=0)
+    assert list(full.columns) == list(frame.columns)
+    assert list(full.index) == list(frame.index)
+    np.testing.assert_array_equal(full.to_numpy(), complete_rankings(frame.to_numpy(), random_state=0))
