@@ -35,79 +35,86 @@ from skrank.mixture._warnings import problems, undecided
 
 SHARED_PARAMETERS = """\
 n_components : int or "auto", default=1
-    Number of components. "auto" grows the mixture until `criterion` says stop.
+    Number of components. "auto" selects it by `criterion`.
 max_components : int, default=10
-    The most that "auto" tries.
+    Largest number that "auto" tries.
 criterion : {"stability", "mdl", "split"}, default="stability"
-    How "auto" decides. "stability": the largest number of components of which each is found again in random halves
-    of the voters (`stability_` of at least .6), and of which each makes the description shorter. "mdl": grow
-    while the description (`description_length_`) gets shorter; two to four times as fast, and right where the rankings
-    are a mixture of Mallows models. On real rankings, which no mixture fits exactly, it goes on to components that
-    another sample would not give. "split": grow while a split-sample likelihood ratio rejects the smaller mixture; too
-    many components then have a probability of at most 5 %, whatever the number of rankings, but it takes more
-    rankings to find them all.
+    How "auto" selects the number of components. "stability": the largest number such that each component is found again
+    in random halves of the voters (`stability_` of at least .6) and makes the description shorter. "mdl": grows the
+    mixture as long as the description (`description_length_`) gets shorter. It is two to four times as fast, and
+    appropriate if the rankings follow a mixture of Mallows models. On real rankings, which no mixture fits exactly, it
+    also selects components that another sample would not yield. "split": grows the mixture as long as a split-sample
+    likelihood ratio rejects the smaller one. The probability of too many components is then at most 5 % for any number
+    of rankings, but more rankings are needed to find all components.
 min_weight : float, default=0.02
-    Components below it are taken for odd rankings. At least 10 rankings are always asked for.
+    Smallest weight of a component; smaller ones are treated as unusual rankings. A component always needs at least 10
+    rankings.
 max_iter : int, default=150
-    Iterations of EM at most.
+    Maximum number of EM iterations.
 tol : float, default=1e-7
-    EM stops when the mean penalized log-likelihood rises by less.
+    EM stops when the mean penalized log-likelihood increases by less than this.
 subsample : int, default=3000
-    Components are searched on at most so many distinct rankings, drawn by weight; the last polish uses all.
+    Maximum number of distinct rankings, drawn by weight, on which components are searched. The last polish uses all
+    rankings.
 missing : {"auto", "subset", "marginal"}, default="auto"
-    What a missing item (NaN) means. "subset": a voter orders the items that were in front of them, a Mallows ranking of
-    just these. "marginal": a voter has a full Mallows ranking, of which the places of some items are not known, missing
-    at random; its probability is a sum over consistent full rankings, exact or by draws. "auto" fits both and keeps the
-    likelier (`missing_`). Without missing items they are the same.
+    What a missing item (NaN) means. "subset": voters only saw the items that they ranked; their order follows a Mallows
+    model of just these. "marginal": voters have a full ranking that follows a Mallows model, and the positions of some
+    items are missing at random; the probability of the observed order is a sum over consistent full rankings, exact or
+    estimated by draws. "auto" fits both models and keeps the likelier one (`missing_`). Without missing items, the two
+    are the same.
 random_state : int, RandomState instance or None, default=None
-    For the starts, the subsample, halves, redraws and the exchange of components. An int gives the same mixture every
-    time.
+    Determines the starts, the subsample, the halves, the redraws and the exchange of components. Pass an int for
+    reproducible results.
 n_jobs : int or None, default=None
-    Starts, halves of the voters, and draws of `bootstrap` and `goodness_of_fit`, in parallel, through joblib."""
+    Number of parallel jobs for the starts, the halves of the voters, and the draws of `bootstrap` and
+    `goodness_of_fit`."""
 
 SHARED_ATTRIBUTES = """\
 weights_ : ndarray of shape (n_components,)
-    In decreasing order.
+    Mixing weights, in decreasing order.
 centers_ : ndarray of shape (n_components, n_items)
-    Rank vectors: the 0-based place of each item.
+    Rank vectors: the 0-based position of each item.
 dispersions_ : ndarray of shape (n_components,)
-    phi in (0, 1]: 0 is no dispersion, 1 uniformly random rankings.
+    Dispersions phi in (0, 1]: small values are concentrated rankings, 1 is the uniform distribution.
 n_components_ : int
     Number of components.
 lower_bound_ : float
-    Mean penalized log-likelihood, which EM never lowers: each component also sees half a pseudo-ranking at
+    Mean penalized log-likelihood, which EM never decreases. The penalty is half a pseudo-ranking for each component at
     distance 1 from its center.
 description_length_ : float
-    Nats to describe the mixture and, by it, the rankings.
+    Length in nats of a description of the mixture and of the rankings given the mixture.
 converged_ : bool
     Whether the last EM converged.
 n_iter_ : int
-    Iterations of the last EM.
+    Number of iterations of the last EM.
 path_ : list of MixtureFit
-    Mixtures of fewer components on the way and the final one, each with `n_components`, `weights`, `centers`,
-    `dispersions`, `log_likelihood` (a mean), `description_length` and `stability` (None where halves were not
-    searched). With "auto" all are fits to all rankings; with a given number those before the last, if any, are as
-    grown, not polished, on at most `subsample` rankings.
+    Intermediate mixtures with fewer components and the final one, each with `n_components`, `weights`, `centers`,
+    `dispersions`, `log_likelihood` (a mean), `description_length` and `stability` (None if it was not computed). With
+    "auto", all are fits to all rankings. With a given number, those before the last, if any, are not polished and are
+    fits to at most `subsample` rankings.
 missing_ : {"subset", "marginal"}
-    The model of missing items in use. "marginal" where X of `fit` leaves nothing out, unless `missing` is "subset":
-    what rows of a prediction then leave out is unknown. "subset" where draws of the marginal model do not reach X.
+    The selected model of missing items. If no items are missing in `fit`, it is "marginal" unless `missing` is
+    "subset", so that missing items in rows to predict are treated as unknown. If the marginal model is infeasible for
+    X, it is "subset".
 missing_log_likelihoods_ : dict
-    Total log-likelihood of the data by model, in nats; NaN for the marginal model where it was not fitted, or given up.
+    Total log-likelihood of the data by model, in nats; NaN for the marginal model if it was not fitted or is
+    infeasible.
 stability_ : ndarray of shape (n_components,)
-    Mean soft Jaccard index of each component with the most similar one that random halves of the voters find, in
-    [0, 1]: from .75 on it is stable, below .6 not to be relied on. Only with ``n_components="auto"`` and the criterion
-    "stability"; otherwise see the method `stability`. The entries of `path_` have it too.
+    Mean soft Jaccard index in [0, 1] of each component with the most similar component found in random halves of the
+    voters. From .75 on a component is stable; below .6 it is unreliable. Only exists with ``n_components="auto"`` and
+    the criterion "stability"; otherwise use the method `stability`. The entries of `path_` contain it too.
 half_indices_ : ndarray of shape (n_halves, n_components)
-    The indices of which `stability_` is the mean. Only with it, and not for the marginal model of missing items.
+    The indices whose mean is `stability_`. Only exists if `stability_` does, and not for the marginal model of missing
+    items.
 n_samples_required_ : float
-    Number of voters from which all centers are determined with a risk of 5 %, if the mixture is right and its
-    components are far apart (close ones need more: see the rank sets of `bootstrap`): the largest of
+    Number of voters with which all centers are determined with an error probability of 5 %, if the mixture is right and
+    its components are far apart (close components need more; see the rank sets of `bootstrap`). It is the largest of
     ``log((n_items - 1) / .05) / log((1 + phi) / (2 sqrt(phi))) / weight``, divided by the mean number of times that a
     voter orders a pair of items (1 for full rankings).
 n_features_in_ : int
     Number of items.
 feature_names_in_ : ndarray of shape (n_items,)
-    Only if X is a DataFrame whose columns are strings."""
+    Names of the items. Only exists if X is a DataFrame whose column names are strings."""
 
 Estimator = TypeVar("Estimator", bound=type)
 
@@ -196,11 +203,12 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each ranking was seen: weights equal repeated rows exactly. They count rankings, so do not scale
-            them to a sum of 1. With `groups` they count voters, and all rows of a voter have the same. Not for Dask.
+            How often each ranking occurred. Weights are exactly equivalent to repeated rows; they are counts, so do not
+            scale them to a sum of 1. With `groups`, they count voters, and all rows of a voter must have the same
+            weight. Not supported with Dask.
         groups : array-like of shape (n_samples,), default=None
-            The voter of each row, as labels of any one type. Rows of one voter come from one component, and N is the
-            number of voters. None means that every row is a voter. Not for Dask.
+            The voter of each row, as labels of a single type. All rows of a voter come from the same component, and N
+            is the number of voters. None means that every row is a different voter. Not supported with Dask.
 
         Returns
         -------
@@ -209,20 +217,20 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         Raises
         ------
         ValueError
-            If X has a single item, orders no two items at all, or has fewer distinct voters than components; if
-            `sample_weight` differs within a voter; if `sample_weight` or `groups` come with Dask.
+            If X has only one item, does not order any two items, or has fewer distinct voters than components; if
+            `sample_weight` differs within a voter; if `sample_weight` or `groups` are passed with Dask.
 
         Warns
         -----
         InsufficientDataWarning
             If a center is not determined by the data, a weight is at its minimum, a dispersion is close to 1, two
-            components are not told apart, fewer components are supported than were asked for, or some voters order no
-            two items: these do not count. With `groups`, if the components are not groups of voters: one half of a
-            voter's rankings does not predict the other half.
+            components are not distinguished, the data support fewer components than requested, or some voters do not
+            order any two items, so that they do not count. With `groups`, also if the components are not groups of
+            voters, that is, if one half of a voter's rankings does not predict the other half.
         ConvergenceWarning
             If EM stopped at `max_iter`.
         ComponentLimitWarning
-            If "auto" took all of `max_components`, so that there may be more.
+            If "auto" selected `max_components`, so that there may be more.
         """
         whole = None
         if is_dask(X):
@@ -423,9 +431,9 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         Returns
         -------
         probabilities : ndarray or Dask array of shape (n_samples, n_components)
-            Equal within a voter; `weights_` where a voter orders no two items. They take the fitted parameters for
-            known; those that `bootstrap` averages over refits do not. A Dask array is computed where the rows of X lie,
-            when it is needed.
+            Equal for all rows of a voter; `weights_` if a voter does not order any two items. They treat the fitted
+            parameters as known; the probabilities of `bootstrap`, which are averages over refits, do not. A Dask array
+            is computed lazily on the workers that have the rows of X.
         """
         check_is_fitted(self)
         if is_dask(X):
@@ -469,14 +477,14 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each ranking was seen.
+            How often each ranking occurred.
         groups : array-like of shape (n_samples,), default=None
             The voter of each row, as in `fit`.
 
         Returns
         -------
         labels : ndarray or Dask array of shape (n_samples,)
-            As of `predict`.
+            As returned by `predict`.
         """
         return self.fit(X, y, sample_weight=sample_weight, groups=groups).predict(X, groups)
 
@@ -493,7 +501,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         Returns
         -------
         log_probabilities : ndarray or Dask array of shape (n_samples,)
-            With `groups`, that of all rankings of the row's voter together.
+            With `groups`, the joint log probability of all rankings of the row's voter.
         """
         check_is_fitted(self)
         if is_dask(X):
@@ -510,7 +518,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> float:
-        """Mean log probability of the voters who order anything; see `score_samples`.
+        """Mean log probability of the voters who order at least two items; see `score_samples`.
 
         Parameters
         ----------
@@ -519,7 +527,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each ranking was seen.
+            How often each ranking occurred.
         groups : array-like of shape (n_samples,), default=None
             The voter of each row, as in `fit`.
 
@@ -547,9 +555,9 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         return rows
 
     def predict_ranking(self, X: ArrayLike, groups: ArrayLike | None = None) -> Integers:
-        """The most probable full ranking of each voter, given what the row ranks.
+        """The most probable full ranking of each voter, given the row.
 
-        Under the voter's most probable component: the ranking nearest to its center among those that are consistent
+        This is the ranking closest to the center of the voter's most probable component among those that are consistent
         with the row.
 
         Parameters
@@ -557,7 +565,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         X : array-like of shape (n_samples, n_items)
             Rank matrix, ties and missing items allowed; a row may be all NaN.
         groups : array-like of shape (n_samples,), default=None
-            The voter of each row, as in `fit`: the component is the voter's, the ranking the row's.
+            The voter of each row, as in `fit`. The component depends on all rows of the voter, the ranking on each row.
 
         Returns
         -------
@@ -569,12 +577,13 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         return nearest_consistent_rankings(ranks, self.centers_[labels])
 
     def predict_pairwise_proba(self, X: ArrayLike, groups: ArrayLike | None = None) -> Floats:
-        """Probability that a voter prefers one item to another, given what the row ranks.
+        """Probability that a voter prefers one item to another, given the row.
 
-        1 and 0 for pairs that the row orders. For others the average over the components by the voter's posterior
-        probabilities: in the marginal model (`missing_`) the probability that the voter's full ranking, consistent with
-        the row, has the one item first, by 128 weighted draws; in the subset model that in a ranking of the row's items
-        and these two, consistent with the row, exactly (for two new items and an empty row: of a comparison).
+        For pairs that the row orders, it is 1 or 0. For other pairs, it is an average over the components, weighted by
+        the voter's posterior probabilities. In the marginal model (`missing_`), it is the probability that the voter's
+        full ranking, given that it is consistent with the row, orders the pair in this way, estimated by 128 weighted
+        draws. In the subset model, it is the exact probability for a ranking of the row's items and these two that is
+        consistent with the row (for an empty row, the probability of a comparison).
 
         Parameters
         ----------
@@ -603,15 +612,15 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
     def bic(self, X: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> float:
         """Bayesian information criterion, lower is better.
 
-        It counts k - 1 weights, k dispersions and n - 1 numbers for each of the k centers of n items. A center is not a
-        vector of numbers: for the number of components `description_length_` is much the better guide.
+        It counts k - 1 weights, k dispersions and n - 1 numbers for each of the k centers of n items. Since a center is
+        not a vector of real numbers, `description_length_` is a much better criterion for the number of components.
 
         Parameters
         ----------
         X : {array-like, Dask array or DataFrame} of shape (n_samples, n_items)
             Rank matrix, ties and missing items allowed.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each ranking was seen.
+            How often each ranking occurred.
         groups : array-like of shape (n_samples,), default=None
             The voter of each row, as in `fit`.
 
@@ -629,7 +638,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         X : {array-like, Dask array or DataFrame} of shape (n_samples, n_items)
             Rank matrix, ties and missing items allowed.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each ranking was seen.
+            How often each ranking occurred.
         groups : array-like of shape (n_samples,), default=None
             The voter of each row, as in `fit`.
 
@@ -646,14 +655,15 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> GoodnessOfFitResult:
-        """Whether a mixture of this many components fits: what one more component could gain.
+        """Test whether a mixture with this number of components fits: how much one more component could gain.
 
-        The statistic is the largest gain in total log-likelihood, in nats, of a component of at least `min_weight` more
-        (Liu and Moitra's Corollary 5 and Lemma 11 made practical). Its p-value comes from a parametric bootstrap:
-        draws from the mixture, with the ties and the missing items of X. For X and for each draw the mixture is
-        refitted from itself first. At a right fit the statistic is a few nats, with too few components tens to
-        thousands. At most `subsample` distinct voters are used. Where `missing_` is "marginal", the gain is that under
-        the subset model, of the rankings and of draws from the marginal one: only the p-value can be read.
+        The statistic is the largest gain in total log-likelihood, in nats, of one more component with a weight of at
+        least `min_weight` (a practical version of Corollary 5 and Lemma 11 of Liu and Moitra). Its p-value is from a
+        parametric bootstrap with draws from the mixture that have the ties and the missing items of X. Before the gain
+        is computed, the mixture is refitted to X and to each draw, starting from itself. For a mixture that fits, the
+        statistic is a few nats; with too few components, it is tens to thousands. At most `subsample` distinct voters
+        are used. If `missing_` is "marginal", the gain is computed under the subset model, both for the rankings and
+        for draws from the marginal model, so that only the p-value is meaningful.
 
         Parameters
         ----------
@@ -662,14 +672,14 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         n_draws : int, default=99
             The p-value is a multiple of 1 / (n_draws + 1).
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each ranking was seen.
+            How often each ranking occurred.
         groups : array-like of shape (n_samples,), default=None
             The voter of each row, as in `fit`.
 
         Returns
         -------
         result : GoodnessOfFitResult
-            With `statistic` and `pvalue`.
+            Contains `statistic` and `pvalue`.
         """
         check_is_fitted(self)
         _check_count(n_draws, "n_draws")
@@ -686,27 +696,29 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> StabilityResult:
-        """Which components random halves of the voters find again.
+        """Find out which components random halves of the voters find again.
 
-        Each half is searched for as many components, without knowing the mixture. No model has to be true for the
-        answer to mean something: a component that comes back is one that another sample of voters would give, too.
+        A mixture with the same number of components is fitted to each half, without using this mixture. The result is
+        meaningful even if the model is wrong: a component that is found again is one that another sample of voters
+        would also yield.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_items)
             Rank matrix, as in `fit`.
         n_halves : int, default=20
-            Number of halves, drawn in pairs that share no voter. Errors of the stability are about .2 divided by the
-            square root of it.
+            Number of halves, drawn in pairs without common voters. The standard error of the stability is about .2
+            divided by the square root of this number.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each ranking was seen.
+            How often each ranking occurred.
         groups : array-like of shape (n_samples,), default=None
             The voter of each row, as in `fit`.
 
         Returns
         -------
         result : StabilityResult
-            With `stability` and `n_found` of each component, and `agreement` of each half; prints as a table.
+            Contains `stability` and `n_found` for each component and `agreement` for each half. Printing it shows a
+            table.
 
         Raises
         ------
@@ -733,7 +745,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> MixtureBootstrap:
-        """How sure the mixture is of its components: refits to voters that are drawn from X with replacement.
+        """Estimate the uncertainty of the components from refits to voters drawn from X with replacement.
 
         Parameters
         ----------
@@ -742,19 +754,19 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         n_draws : int, default=100
             Number of redraws.
         search : bool, default=False
-            Whether refits are searched like the fit. By default they start from the mixture: that is many times as
-            fast, and says how far its components move, not whether another sample would lead to others; for that see
-            `stability`.
+            Whether each refit searches for components like `fit`. By default, refits start from the mixture. This is
+            many times faster and shows how far the components move, but not whether another sample would yield
+            different ones; use `stability` for that.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each ranking was seen: as many voters are drawn.
+            How often each ranking occurred; the sum is the number of voters that are drawn.
         groups : array-like of shape (n_samples,), default=None
             The voter of each row, as in `fit`. Voters are drawn, not rows.
 
         Returns
         -------
         result : MixtureBootstrap
-            Intervals of weights and dispersions, places of the items and rank sets, how often neighbors keep their
-            order and components come back; prints as a table.
+            Contains intervals of weights and dispersions, positions of the items and rank sets, and how often neighbors
+            keep their order and components are found again. Printing it shows a table.
         """
         check_is_fitted(self)
         _check_count(n_draws, "n_draws")

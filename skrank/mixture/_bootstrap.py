@@ -29,16 +29,16 @@ EDGE = 1e-9
 
 @dataclass(frozen=True, repr=False)
 class MixtureBootstrap:
-    """Result of :meth:`skrank.MallowsMixture.bootstrap`: the mixture, and its refits to redrawn voters.
+    """Result of :meth:`skrank.MallowsMixture.bootstrap`: the mixture and its refits to redrawn voters.
 
     Attributes
     ----------
     weights, dispersions : ndarrays of shape (n_components,)
-        Those of the mixture.
+        Weights and dispersions of the mixture.
     centers : ndarray of shape (n_components, n_items)
         Rank vectors of the mixture.
     drawn_weights, drawn_dispersions : ndarrays of shape (n_draws, n_components)
-        Those of the refits, components in the order of the mixture's.
+        Weights and dispersions of the refits, with the components in the order of the mixture.
     drawn_centers : ndarray of shape (n_draws, n_components, n_items)
         Rank vectors of the refits.
     indices : ndarray of shape (n_draws, n_components)
@@ -50,11 +50,11 @@ class MixtureBootstrap:
     n_draws : int
         Number of redraws.
     recovery : ndarray of shape (n_components,)
-        Proportion of the redraws in which a component came back: with an index above .5.
+        Proportion of the redraws in which the component is found again, that is, with an index above .5.
     neighbor_agreement : ndarray of shape (n_components, n_items - 1)
-        For the items at places t and t + 1 of a center, the proportion of redraws that order them the same.
+        For the items at positions t and t + 1 of a center, the proportion of redraws that order them in the same way.
     place_shares : ndarray of shape (n_components, n_items, n_items)
-        Proportion of the redraws in which the component's center has the item (axis 1) at the place (axis 2).
+        Proportion of the redraws in which the component's center has the item (axis 1) at the position (axis 2).
 
     Examples
     --------
@@ -135,7 +135,7 @@ class MixtureBootstrap:
         return _intervals(self.dispersions, self.drawn_dispersions, level)
 
     def rank_sets(self, level: float = 0.9) -> Integers:
-        """Places that an item may have in a component's center.
+        """Positions that an item may have in a component's center.
 
         Parameters
         ----------
@@ -145,8 +145,8 @@ class MixtureBootstrap:
         Returns
         -------
         rank_sets : ndarray of shape (n_components, n_items, 2)
-            First and last place, from 0, of the smallest range with the item's place in the center from which at most
-            (1 - level) / 2 of the redraws stray on either side.
+            First and last position, from 0, of the smallest range that includes the item's position in the center and
+            has at most (1 - level) / 2 of the redraws on either side.
         """
         _check_level(level)
         tail = (1 - level) / 2
@@ -159,8 +159,8 @@ class MixtureBootstrap:
     def predict_proba(self, X: ArrayLike, groups: ArrayLike | None = None) -> Floats:
         """Probabilities of the components, averaged over the refits.
 
-        Those of the mixture itself take its parameters for known and are too sure where components are close or the
-        voters few.
+        The probabilities of the mixture itself treat its parameters as known, so they are overconfident if components
+        are close or voters are few.
 
         Parameters
         ----------
@@ -187,13 +187,13 @@ class MixtureBootstrap:
         Parameters
         ----------
         level : float, default=0.9
-            Of the intervals and the rank sets.
+            Coverage of the intervals and the rank sets.
 
         Returns
         -------
         columns : dict of str to ndarray of shape (n_components * n_items,)
             component, weight, weight_low, weight_high, dispersion, dispersion_low, dispersion_high, recovery, item,
-            place, place_low, place_high (from 0), and above_next: the proportion of redraws that have the item before
+            place, place_low, place_high (from 0), and above_next: the proportion of redraws in which the item precedes
             the next one (NaN for the last).
         """
         k, n_items = self.centers.shape

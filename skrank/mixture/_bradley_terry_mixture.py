@@ -18,50 +18,51 @@ from skrank.mixture._judge_models import choose_components, mixture_path, stabil
 class BradleyTerryMixture(JudgeEstimator):
     r"""Groups of judges: a mixture of Bradley-Terry models.
 
-    Each judge belongs to one of k components, and compares by its scores. As many components are taken as are found
-    again in halves of the judges, and predict held-out votes better than common scores: random differences between
-    judges make neither.
+    Each judge belongs to one of k components and compares items by the scores of this component. "auto" only accepts
+    components that are found again in halves of the judges and that predict held-out votes better than common scores
+    do; random differences between judges satisfy neither condition.
 
     Parameters
     ----------
     n_components : int or "auto", default="auto"
         Number of components.
     max_components : int, default=6
-        The most that "auto" tries.
+        Largest number that "auto" tries.
     alpha : float, default=0.1
         Strength of the regularization of each component's scores, as of
         :class:`~skrank.linear_model.BradleyTerry`; above 0.
     items : array-like of shape (n_items,), default=None
         Labels of the items, in the order of the columns of `scores_`. None: those in X, sorted.
     cv : int, default=5
-        Number of parts of the votes that "auto" holds out in turn; of each judge's votes about equally many.
+        Number of parts into which the votes are divided; "auto" holds out each part in turn. Each part contains about
+        the same number of votes of each judge.
     random_state : int, RandomState instance or None, default=None
-        Seeds the parts and the halves.
+        Determines the parts and the halves.
 
     Attributes
     ----------
     weights_ : ndarray of shape (n_components,)
         Proportions of the judges, the largest first.
     scores_ : ndarray of shape (n_components, n_items)
-        Scores in log-odds, each row of sum zero.
+        Scores in log-odds. Each row sums to zero.
     judge_proba_ : ndarray of shape (n_judges, n_components)
         Probability that a judge belongs to each component.
     stability_ : ndarray of shape (n_components,)
-        How well each component is found again in random halves of the judges: the mean of its best soft Jaccard index,
-        from 0 to 1, with the memberships of a half's mixture. 1 for a single component.
+        How well each component is found again in random halves of the judges: the mean, over the halves, of its soft
+        Jaccard index (from 0 to 1) with the most similar component of the half. 1 for a single component.
     held_out_gains_ : ndarray or None
-        Gain in the log-likelihood of a held-out vote, in nats, of mixtures of 1, 2, ... components over common scores;
-        None where `n_components` is given.
+        Gain in the log-likelihood of a held-out vote, in nats, of mixtures of 1, 2, ... components compared with common
+        scores; None if `n_components` is a number.
     n_components_ : int
         Number of components.
     items_, judges_ : ndarray of shape (n_items,), (n_judges,)
         Labels.
     classes_ : ndarray of shape (2,)
-        [0, 1], or ["loss", "win"] if y held strings: what the first item of a pair gets.
+        Outcomes for the first item of a pair: [0, 1], or ["loss", "win"] if y contains strings.
     n_features_in_ : int
         2, the number of columns of the pairs.
     feature_names_in_ : ndarray of shape (2,)
-        Names of the columns, when the pairs come as a DataFrame with string names.
+        Names of the columns if X is a DataFrame with string names.
 
     See Also
     --------
@@ -70,10 +71,11 @@ class BradleyTerryMixture(JudgeEstimator):
 
     Notes
     -----
-    EM on the judges' wins of each pair. A mixture grows by splitting each component along the main directions in which
-    its judges differ; the likeliest one is kept. A tie is half a win. The number of components is the best of those
-    whose gain on held-out votes is above 2 standard errors (by judges), and whose least stability is 0.6 or more, the
-    limit of :class:`MallowsMixture`.
+    The mixture is fitted by EM to the numbers of wins by judge and pair. It grows by splitting each component along the
+    main directions in which its judges differ, and keeps the most likely result. A tie counts as half a win. Numbers of
+    components are candidates if the gain on held-out votes is above 2 standard errors (clustered by judges) and the
+    least stability is at least 0.6, the limit of :class:`MallowsMixture`; the candidate with the largest gain is
+    selected.
 
     Examples
     --------
@@ -140,7 +142,7 @@ class BradleyTerryMixture(JudgeEstimator):
         sample_weight : array-like of shape (n_comparisons,), default=None
             How often each comparison was made. None: once.
         groups : array-like of shape (n_comparisons,)
-            The judge of each comparison, labels of any type. Needed.
+            The judge of each comparison: labels of any type. Required.
 
         Returns
         -------
@@ -150,8 +152,8 @@ class BradleyTerryMixture(JudgeEstimator):
         Raises
         ------
         ValueError
-            On bad items, outcomes or weights, as of :meth:`skrank.linear_model.BradleyTerry.fit`, where a judge is
-            missing, or with more components than judges.
+            If items, outcomes or weights are invalid, as in :meth:`skrank.linear_model.BradleyTerry.fit`; if a judge is
+            missing; if there are more components than judges.
 
         Warns
         -----

@@ -15,7 +15,7 @@ from skrank.mixture._voters import make_table
 
 
 class GoodnessOfFitResult(NamedTuple):
-    """The misfit in nats, and how often the mixture itself shows as much."""
+    """The misfit in nats, and how often draws from the mixture have at least this misfit."""
 
     statistic: float
     pvalue: float

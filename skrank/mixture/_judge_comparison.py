@@ -13,21 +13,21 @@ from skrank.mixture._judge_models import CLAIM, choose_components, gain_and_erro
 
 @dataclass(frozen=True)
 class JudgeComparison:
-    """How well each description of the judges predicts held-out votes; printing it shows a table.
+    """How well each model of the judges predicts held-out votes. Printing it shows a table.
 
     Parameters
     ----------
     log_likelihoods : dict
-        Mean log-likelihood of a held-out vote, in nats, of "common" scores, "tastes", "slopes" and "mixture". The last
-        one is there only where groups are stable and predict better than common scores.
+        Mean log-likelihood of a held-out vote, in nats, of "common" scores, "tastes", "slopes" and "mixture". "mixture"
+        is only included if groups are stable and predict better than common scores.
     gains : dict
-        What each gains over common scores, in nats for a vote.
+        Gain of each model over common scores, in nats per vote.
     standard_errors : dict
-        Of the gains, clustered by judges.
+        Standard errors of the gains, clustered by judges.
     best : str
-        The description of the largest gain among those above 2 standard errors; "common" if there is none.
+        The model with the largest gain among those with a gain above 2 standard errors; "common" if there is none.
     n_components : int
-        Number of groups of the mixture; 1 where there are none.
+        Number of groups of the mixture; 1 if there are none.
 
     Examples
     --------
@@ -65,11 +65,11 @@ def compare_judge_models(
     max_components: int = 6,
     random_state: RandomState = 0,
 ) -> JudgeComparison:
-    """Compare descriptions of the judges by how well they predict held-out votes.
+    """Compare models of the judges by how well they predict held-out votes.
 
-    The descriptions are common scores (:class:`~skrank.linear_model.BradleyTerry`), tastes and slopes
-    (:class:`~skrank.linear_model.PersonalBradleyTerry`), and groups (:class:`BradleyTerryMixture`). Each is fitted
-    without a part of each judge's votes and predicts it.
+    The models are common scores (:class:`~skrank.linear_model.BradleyTerry`), tastes and slopes
+    (:class:`~skrank.linear_model.PersonalBradleyTerry`), and groups (:class:`BradleyTerryMixture`). Each model is
+    fitted without a part of each judge's votes and predicts this part.
 
     Parameters
     ----------
@@ -86,19 +86,19 @@ def compare_judge_models(
     cv : int, default=5
         Number of parts.
     max_components : int, default=6
-        The most groups to try.
+        Maximum number of groups.
     random_state : int, RandomState instance or None, default=0
-        Seeds the parts and the halves.
+        Determines the parts and the halves.
 
     Returns
     -------
     JudgeComparison
-        Gains over common scores with standard errors, and which description is best.
+        Gains over common scores with standard errors, and the best model.
 
     Raises
     ------
     ValueError
-        On bad input, as the estimators; with fewer than two judges.
+        If the input is invalid, as for the estimators; if there are fewer than two judges.
 
     Examples
     --------

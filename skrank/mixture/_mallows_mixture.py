@@ -23,22 +23,23 @@ class MallowsMixture(BaseMallowsMixture):
     from c_i has the probability ``phi_i^d / Z(phi_i)``. A ranking with ties has the probability of all full rankings
     consistent with it.
 
-    Where expectation-maximization with restarts gets stuck (close centers, unbalanced weights, one center with two
-    dispersions), this estimator goes on: components are peeled off or split one at a time, along directions in which
-    the rankings cannot be one Mallows model, EM alternates with adjacent transpositions of the centers, which EM cannot
-    see, and components are dropped and grown again as long as the description gets shorter.
+    Expectation-maximization (EM) with restarts gets stuck on close centers, unbalanced weights, or a center with two
+    dispersions. This estimator finds such mixtures in three ways: it peels off or splits components one at a time,
+    along directions in which the rankings contradict a single Mallows model; it alternates EM with adjacent
+    transpositions of the centers, which EM cannot find; and it drops components and grows new ones as long as the
+    description gets shorter.
 
     Parameters
     ----------
     {parameters}
     init : {"peel", "kmeans", "random"}, array-like of shape (n_components, n_items) or tuple of these, default="peel"
-        Where to start: peeling, clusters of the pair signs, rankings drawn at random, or given centers (rank
-        vectors). Each one of a tuple is run, and the shortest description kept: ("peel", "kmeans") is the most
-        careful.
+        Starts: peeling, clusters of the pair signs, rankings drawn at random, or given centers (rank vectors). With a
+        tuple, each start is run and the result with the shortest description is kept; ("peel", "kmeans") is the most
+        thorough.
     n_init : int, default=1
-        Runs of each start that is random. Peeling hardly needs more than one.
+        Number of runs of each random start. Peeling rarely needs more than one.
     polish : bool, default=True
-        False is plain EM from the starts, on all rankings: the usual method, for comparison.
+        If False, only plain EM is run from the starts, on all rankings: the usual method, for comparison.
 
     Attributes
     ----------
@@ -51,13 +52,13 @@ class MallowsMixture(BaseMallowsMixture):
 
     Notes
     -----
-    Everything is a function of the weighted table of distinct rankings: repeated rows equal `sample_weight`, and the
-    order of rows does not matter.
+    The result is a function of the weighted table of distinct rankings: repeated rows are equivalent to
+    `sample_weight`, and the order of rows does not matter.
 
-    Given adjacent transpositions and the exchange of components, ``init="kmeans"`` does as well in equal time. Growing
-    gives a path over the number of components, a misfit statistic (`goodness_of_fit`) and an answer that is independent
-    of the number of restarts; not an optimum that nothing else reaches. The maximum of the likelihood is not the truth
-    either: with few rankings (see `n_samples_required_`) other centers can be more likely than the true ones.
+    With adjacent transpositions and the exchange of components, ``init="kmeans"`` is as good and takes about the same
+    time. Growing additionally gives a path over the number of components, a misfit statistic (`goodness_of_fit`) and a
+    result that does not depend on a number of restarts. With few rankings (see `n_samples_required_`), other centers
+    can be more likely than the true ones, so the maximum of the likelihood may not be the truth.
 
     References
     ----------

@@ -24,33 +24,34 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
     from c_i has the probability ``phi_i^d / Z(phi_i)``. A ranking with ties has the probability of all full rankings
     consistent with it.
 
-    If the dispersions differ, components can be told apart by any few neighbors, even where the centers are close or
-    the same. The rankings that begin (or end) with the same few items, up to flips inside pairs, give a list of
-    candidate centers: their consensus, and the centers that the tensor of their order bits reveals. Components are
-    selected from the candidates with a grid of dispersions by likelihood, then polished (EM and adjacent
-    transpositions) and exchanged as in :class:`MallowsMixture`, of which this is the variant with a fixed start.
+    If the dispersions differ, a few neighboring items are sufficient to distinguish components, even if their centers
+    are close or equal. Candidate centers are derived from rankings that begin (or end) with the same few items, up to
+    the order inside pairs: their consensus, and the centers found from the tensor of the orders of pairs. Components
+    are selected by likelihood from the candidates with a grid of dispersions. They are then polished (EM and adjacent
+    transpositions) and exchanged as in :class:`MallowsMixture`; this estimator is its variant with a fixed start.
 
     Parameters
     ----------
     {parameters}
     separation : float, default=0.05
-        Two fitted dispersions that differ by less, or one within it of 1, cause a warning: there the reason for this
-        estimator is gone. It does not change the fit.
+        A warning is issued if two fitted dispersions differ by less than this, or if one is above ``1 - separation``,
+        because this estimator then has no advantage. It does not affect the fit.
     max_prefix : int, default=6
-        Longest prefix and suffix, in items, whose rankings are looked at, in steps of two. A cell of a prefix of 2 m
-        items can tell 2^m - 1 components apart and needs 40 rankings to try; longer prefixes are rarer.
+        Maximum number of items in prefixes and suffixes, in steps of two. A cell with a prefix of 2 m items can
+        distinguish 2^m - 1 components and requires 40 rankings; longer prefixes are rarer.
     exchange : bool, default=True
-        Whether components are dropped and grown again as long as the description gets shorter. Without it the fit is
-        up to five times faster and draws nothing at random, and may stay in a local optimum.
+        Whether components are dropped and grown again as long as the description gets shorter. Without it, the fit is
+        up to five times faster and not random, but may stay in a local optimum.
 
     Attributes
     ----------
     {attributes}
     moment_weights_ : ndarray of shape (n_components,)
-        The mixing weights by Claim 6 of the paper: moments of test functions that annihilate all components but one,
-        given the fitted centers and dispersions. A check on `weights_` that uses no likelihood, with an error up to
-        six times larger; neither clipped to [0, 1] nor scaled to a sum of 1. NaN where the rankings have too few places
-        without ties for ``n_components - 1`` pairs, or two components are the same.
+        Mixing weights by Claim 6 of the paper, that is, from moments of test functions that annihilate all components
+        but one, given the fitted centers and dispersions. They are a check of `weights_` that does not use the
+        likelihood; their error is up to six times larger. They are neither clipped to [0, 1] nor scaled to a sum of 1.
+        NaN if the rankings have too few positions without ties for ``n_components - 1`` pairs, or if two components are
+        equal.
 
     Warns
     -----
@@ -66,9 +67,10 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
 
     Notes
     -----
-    The lemmas propose and the likelihood chooses. At realistic sample sizes the test functions alone, with dispersions
-    and prefixes known, find a third of the centers (see the page on the theory of mixtures); as proposals they cost a
-    few hundredths of a second. On well separated mixtures ``MallowsMixture(init="kmeans")`` finds the same optima.
+    The lemmas of the paper propose candidates, and the likelihood selects among them. At realistic sample sizes, the
+    test functions alone, with known dispersions and prefixes, find a third of the centers (see the page on the theory
+    of mixtures); as proposals, they take a few hundredths of a second. On well separated mixtures,
+    ``MallowsMixture(init="kmeans")`` finds the same optima.
 
     References
     ----------

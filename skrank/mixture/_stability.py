@@ -20,17 +20,16 @@ class StabilityResult:
     Attributes
     ----------
     indices : ndarray of shape (n_halves, n_components)
-        Of each half, the largest soft Jaccard index of the component with one of the half's own components, in [0, 1]:
-        the membership that both share, over the membership that either has.
+        For each half, the largest soft Jaccard index in [0, 1] of the component with a component of the half: the
+        membership that both share, divided by the membership that either has.
     agreement : ndarray of shape (n_halves,)
-        Adjusted Rand index of the most probable components by the mixture and by that of the half, 1 for equal groups,
-        0 for chance.
+        Adjusted Rand index between the most probable components under the mixture and under that of the half: 1 for
+        equal groups, 0 for chance.
     stability : ndarray of shape (n_components,)
-        Mean of `indices` over the halves. From .75 on a component is stable, below .6 it is not to be relied on
-        (Hennig 2007).
+        Mean of `indices` over the halves. From .75 on a component is stable; below .6 it is unreliable (Hennig 2007).
     n_found : ndarray of shape (n_components,), int
-        Number of halves in which a component came back: with an index above .5, which at most one component of a half
-        can have if memberships are certain.
+        Number of halves in which the component is found again, that is, with an index above .5. At most one component
+        of a half can have such an index if memberships are certain.
     n_halves : int
         Number of halves.
 

@@ -1,4 +1,4 @@
-"""Which components random halves of the voters find again.
+"""Find out which components random halves of the voters find again.
 
 Each half is searched by itself, by a path of mixtures with one component more each, and starts from nothing that is
 known of the whole: so a component that its mixture shares with that of the whole was found twice. The stability of a
