@@ -26,45 +26,46 @@ MEDIAN_SUBSAMPLE = 2000
 class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Random features whose inner products approximate the marginalized Mallows kernel.
 
-    A linear model on them costs time and memory linear in the number of rankings, where a kernel matrix costs its
-    square. Each feature is a parity: the product of the signs of a random set of pairs of items, averaged over sampled
-    full rankings that are consistent with a partial one.
+    The time and memory of a linear model with these features are linear in the number of rankings, whereas those of a
+    kernel matrix are quadratic. Each feature is a parity: the product of the signs of a random set of pairs of items,
+    averaged over samples of the full rankings that are consistent with a partial ranking.
 
     Parameters
     ----------
     n_components : int, default=512
-        Number of features. The root mean square error of a kernel value of two distinct rankings is below
-        ``1 / sqrt(n_components)``; for equal partial rankings a bias comes on top, see `n_draws`.
+        Number of features. The root mean square error of a kernel value of two distinct rankings is below ``1 /
+        sqrt(n_components)``; for equal partial rankings, there is an additional bias, see `n_draws`.
     nu : float or "median", default="median"
-        Kernel is exp(-nu d), d the Kendall distance. "median" is the inverse of the median (expected) distance over all
-        pairs of training rankings, or of 2000 of them drawn at random.
+        Parameter of the kernel exp(-nu d), where d is the Kendall distance. "median" uses the inverse of the median
+        (expected) distance over all pairs of training rankings, or of 2000 of them drawn at random.
     n_draws : int, default=10
-        Samples of each partial ranking; full rankings need and take one. Equal partial rankings share theirs, so their
-        kernel value K is biased, however many features there are: by ``(1 - K) / n_draws`` with independent samples,
-        by ``(1 + E k(s, A s) - 2 K) / n_draws``, most often much less, with pairs (s, A s) of mirror images.
+        Number of samples of each partial ranking; full rankings only need one. Equal partial rankings have the same
+        samples, so their kernel value K is biased for any number of features: by ``(1 - K) / n_draws`` with independent
+        samples, and by ``(1 + E k(s, A s) - 2 K) / n_draws``, which is usually much less, with pairs (s, A s) of mirror
+        images.
     method : {"antithetic", "monte_carlo"}, default="antithetic"
-        Samples in pairs of mirror images, or independent ones.
+        Whether samples are pairs of mirror images or independent.
     dtype : dtype, default=numpy.float32
-        Of the features, numpy.float32 or numpy.float64.
+        Type of the features, numpy.float32 or numpy.float64.
     unranked : {"last", "missing"} or None, default=None
         What an absent entry of a sparse X means: tied after all listed items, or missing. A stored zero is a rank. The
-        cost is that of the lists and of the items in `components_`, whatever the number of items. The samples of a
-        sparse row are others than those of the same row in a dense X. None refuses a sparse X; a dense one does not use
-        this parameter.
+        time depends on the lists and on the items in `components_`, but not on the number of items. The samples of a
+        sparse row differ from those of the same row in a dense X. None rejects a sparse X; for a dense X, this
+        parameter is ignored.
     random_state : int, RandomState instance or None, default=None
-        Seed of the sets of pairs and the samples. The features of a ranking depend on it and the ranking alone.
+        Seed of the sets of pairs and the samples. The features of a ranking depend only on the seed and the ranking.
     n_jobs : int, default=None
-        Number of joblib workers that take blocks of rows; threads unless overridden by ``joblib.parallel_config``.
+        Number of joblib workers for blocks of rows: threads unless overridden by ``joblib.parallel_config``.
 
     Attributes
     ----------
     nu_ : float
-        The kernel's nu in use.
+        The value of nu that is used.
     components_ : csr_array of shape (n_components - 1, n_pairs), bool
         The sets of pairs, in the order of ``numpy.triu_indices(n_items, 1)``. The first feature, of the empty set, is
         constant.
     empty_share_ : float
-        The constant's share in the kernel, the square of the first feature.
+        The part of the kernel that is constant: the square of the first feature.
     n_features_in_ : int
         Number of items.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -77,27 +78,29 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     See Also
     --------
-    skrank.kernels.PartialRankingKernel : The kernel matrix, exact where it can be.
+    skrank.kernels.PartialRankingKernel : The kernel matrix, exact if there is a closed form.
     sklearn.kernel_approximation.Nystroem : Features from a subset of the rankings, for any kernel of `skrank.kernels`.
 
     Notes
     -----
-    With q = exp(-nu), q^d = prod over pairs ((1 + q)/2 + (1 - q)/2 sign(s) sign(t)): a random set P that holds each
-    pair with probability (1 - q)/2 has E[z_P(s) z_P(t)] = q^d, z_P the product of the signs in P. The empty set, of
-    probability ((1 + q)/2)^n_pairs, is taken out as one constant, and the others are drawn given they are not empty.
-    Approximations are unbiased for two distinct rankings. For equal partial rankings they carry the bias of shared
-    samples (see :class:`~skrank.kernels.MarginalizedKernel`).
+    With q = exp(-nu), q^d = prod over pairs ((1 + q)/2 + (1 - q)/2 sign(s) sign(t)): if a random set P contains each
+    pair with probability (1 - q)/2 and z_P is the product of the signs in P, then E[z_P(s) z_P(t)] = q^d. The empty
+    set, which has probability ((1 + q)/2)^n_pairs, is represented by one constant feature, and the other sets are drawn
+    given that they are not empty. The approximation is unbiased for two distinct rankings. For equal partial rankings,
+    it has the bias of shared samples (see :class:`~skrank.kernels.MarginalizedKernel`).
 
-    **Which one, when.** Up to some ten thousand distinct rankings: PartialRankingKernel, exact. Above,
+    **Choosing a method.** Up to about ten thousand distinct rankings, use PartialRankingKernel, which is exact. Beyond
+    that,
 
-    - MallowsFeatures knows nothing of the data: its error is the same for all kernel values, falls as
-      ``1 / sqrt(n_components)``, and small values (large `nu`, many items) drown in it. It needs no pass over the
-      data, the price of a feature is a few bit operations, and it streams (``partial_fit``).
+    - MallowsFeatures does not depend on the data: its error is the same for all kernel values and inversely
+      proportional to ``sqrt(n_components)``, so small values (large `nu`, many items) are lost in it. It needs no pass
+      over the data, a feature takes a few bit operations, and it can be used with incremental learning
+      (``partial_fit``).
     - ``sklearn.kernel_approximation.Nystroem(kernel=MallowsKernel(nu=0.05), n_components=512)`` projects on 512 of the
-      training rankings. Its error falls with the kernel's spectrum, fast where few directions hold most of it (small
-      `nu`, few items, clustered data), at the price of an exact kernel value and 512 products for each feature. Any
-      kernel object of `skrank.kernels` does; Nystroem refuses NaN, so missing items are another number there, as in
-      ``KendallKernel(missing_values=-1)``.
+      training rankings. Its error decreases with the eigenvalues of the kernel, which is fast if few directions contain
+      most of the variation (small `nu`, few items, clustered data), but each feature takes an exact kernel value and
+      512 products. It accepts any kernel object of `skrank.kernels`. Nystroem rejects NaN, so encode missing items by
+      another number, as in ``KendallKernel(missing_values=-1)``.
 
     References
     ----------
@@ -162,7 +165,7 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         ----------
         X : {array-like, sparse matrix, Dask array or DataFrame} of shape (n_samples, n_items)
             Rank matrix: lower is preferred, equal values are ties, NaN is missing. For a sparse one see `unranked`.
-            Of a Dask array or DataFrame only the rows that give the median leave the workers.
+            With a Dask array or DataFrame, only the rows that determine the median leave the workers.
         y : None
             Ignored.
 
@@ -185,7 +188,7 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self
 
     def transform(self, X: ArrayLike) -> Array:
-        """The features of rankings.
+        """Return the features of rankings.
 
         Parameters
         ----------
@@ -195,7 +198,7 @@ class MallowsFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Returns
         -------
         Z : ndarray or Dask array of shape (n_samples, n_components), of `dtype`
-            ``Z @ Z.T`` approximates the kernel. A Dask array is computed where the rows of X lie, when it is needed.
+            ``Z @ Z.T`` approximates the kernel. A Dask array is computed lazily on the workers that have the rows of X.
         """
         check_is_fitted(self)
         options = self.components_, self.empty_share_, self.n_draws, self._seed, self.method, np.dtype(self.dtype)

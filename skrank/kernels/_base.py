@@ -13,37 +13,38 @@ from skrank.kernels._gram import kernel_matrix, kernel_matrix_and_gradient, prep
 
 
 class RankingKernel(Kernel):
-    """Base class of the kernels on rankings, objects of scikit-learn's Gaussian process kernel interface.
+    """Base class of kernels on rankings with scikit-learn's interface for Gaussian process kernels.
 
     A kernel takes a rank matrix (see `skrank`) and returns a Gram matrix. Like those of scikit-learn, kernels combine
-    by ``+``, ``*`` and ``**``, have a log-transformed vector of hyperparameters `theta` with `bounds`, and give the
-    gradient with respect to it, so GaussianProcessClassifier and GaussianProcessRegressor optimize them.
+    by ``+``, ``*`` and ``**``, have a log-transformed vector of hyperparameters `theta` with `bounds`, and return the
+    gradient with respect to it, so that GaussianProcessClassifier and GaussianProcessRegressor can optimize them.
 
-    On partial rankings a kernel means its *marginalization*: the mean of its values over all full rankings consistent
-    with either argument. Where that has a closed form (`exact_on`) the kernel is its own marginalization; elsewhere
-    it raises an error, and :class:`MarginalizedKernel` samples.
+    On partial rankings, a kernel stands for its *marginalization*: the mean of its values over all full rankings
+    consistent with each argument. If this has a closed form (`exact_on`), the kernel computes it; otherwise it raises
+    an error, and :class:`MarginalizedKernel` estimates it by sampling.
 
     Notes
     -----
-    A subclass is written as pure functions of *densified* rankings, which it need not validate: integer arrays in which
-    ``ranks[s, i]`` is the number of the bucket that ranking s puts item i in, from 0, and -1 where the item is missing.
+    A subclass defines pure functions of *densified* rankings, which it does not have to validate: integer arrays in
+    which ``ranks[s, i]`` is the number, from 0, of the bucket of item i in ranking s, or -1 if the item is missing.
 
-    - ``_pairwise(ranks, other_ranks=None)`` gives the Gram matrix, float64; None means the same rankings.
-    - ``_diag(ranks)`` gives its diagonal.
-    - ``_pairwise_and_gradient(ranks)`` gives the Gram matrix and its derivatives in `theta`, (n, n, n_dims). Only a
-      kernel with hyperparameters has to define it.
-    - `exact_on` says where that is right: any of "ties" and "missing". Full rankings always are.
-    - ``_check_parameters()`` raises on parameters that are invalid, ``_check_items(n_items)`` on a number of items for
-      which they are.
+    - ``_pairwise(ranks, other_ranks=None)`` returns the Gram matrix, float64; None means the same rankings.
+    - ``_diag(ranks)`` returns its diagonal.
+    - ``_pairwise_and_gradient(ranks)`` returns the Gram matrix and its derivatives in `theta`, of shape (n, n, n_dims).
+      Only a kernel with hyperparameters has to define it.
+    - `exact_on` lists the partial rankings for which these are exact: any of "ties" and "missing". Full rankings are
+      always included.
+    - ``_check_parameters()`` raises an error if parameters are invalid, and ``_check_items(n_items)`` if they are
+      invalid for this number of items.
 
-    A kernel that is a function of one distance between full rankings also says so, which makes sampling fast:
-    ``_metric`` and ``_metric_params`` are the arguments of :func:`skrank.metrics.pairwise_ranking_distances`,
+    A kernel that is a function of one distance between full rankings also defines the following, which makes sampling
+    fast: ``_metric`` and ``_metric_params`` are the arguments of :func:`skrank.metrics.pairwise_ranking_distances`,
     ``_of_distance(distances, n_items)`` turns an array of distances into kernel values, and
     ``_of_distance_gradient(distances, n_items)`` into derivatives in `theta`, on a new last axis of length `n_dims`.
 
-    A kernel that does not compute with rankings themselves prepares them once: ``_prepare(ranks)`` returns what
-    ``_pairwise``, ``_diag`` and ``_pairwise_and_gradient`` then take, an array or another object that has a length and
-    of which slices of rows can be taken.
+    A kernel that does not compute with the rankings themselves can prepare them once: ``_prepare(ranks)`` returns an
+    array, or another object with a length and slices of rows, which is then passed to ``_pairwise``, ``_diag`` and
+    ``_pairwise_and_gradient``.
 
     References
     ----------
@@ -80,7 +81,7 @@ class RankingKernel(Kernel):
 
     @property
     def exact_on(self) -> frozenset[str]:
-        """On which partial rankings the kernel has a closed form: any of "ties" and "missing"."""
+        """Partial rankings for which the kernel has a closed form: any of "ties" and "missing"."""
         return frozenset()
 
     @property
@@ -135,7 +136,7 @@ class RankingKernel(Kernel):
         Returns
         -------
         K_diag : ndarray of shape (n_samples,), float64
-            Equal to ``np.diag(self(X))``, at the cost of n_samples values.
+            Equal to ``np.diag(self(X))``, but only n_samples values are computed.
         """
         return self._diag(self._prepare(self._validate(X, "X")))
 

@@ -21,36 +21,37 @@ MAX_ITEMS = 8
 class DiffusionKernel(RankingKernel):
     """Diffusion kernel: the heat kernel ``exp(-beta L)`` of the graph whose nodes are the full rankings.
 
-    L = D - A is the graph's Laplacian. The value for two rankings is the probability that a random walk in continuous
-    time, which takes each edge at rate 1, leads from one to the other in time `beta`.
+    L = D - A is the graph's Laplacian. The value for two rankings is the probability that a continuous-time random walk
+    with rate 1 on each edge leads from one to the other in time `beta`.
 
     Parameters
     ----------
     beta : float, default=1.0
-        Positive. Time of diffusion: near 0 only equal rankings are similar, for large values all are.
+        Time of diffusion, positive. Near 0, only equal rankings are similar; for large values, all rankings are
+        similar.
     graph : {"adjacent", "transposition"}, default="adjacent"
-        The edges join rankings that differ by a swap of two neighbors (shortest paths are the Kendall distance), or by
-        a swap of any two items (the Cayley distance).
+        Edges join rankings that differ by an adjacent transposition (the length of the shortest path is the Kendall
+        distance), or by a transposition of any two items (the Cayley distance).
     beta_bounds : pair of floats or "fixed", default=(1e-3, 1e2)
-        Bounds on `beta` for Gaussian processes, which optimize it; "fixed" keeps it.
+        Bounds on `beta` when a Gaussian process optimizes it; "fixed" keeps it constant.
     missing_values : float, default=NaN
-        A number that stands for missing besides NaN, for callers that refuse NaN.
+        A number that represents missing items in addition to NaN, for callers that reject NaN.
 
     Raises
     ------
     ValueError
-        For more than 8 items, where the graph has too many nodes. For ties and missing items, naming the row: average
-        over consistent full rankings with :class:`MarginalizedKernel`.
+        If there are more than 8 items, because the graph has too many nodes; if a row has ties or missing items. Use
+        :class:`MarginalizedKernel` to average over consistent full rankings.
 
     Notes
     -----
     The graph looks the same from every ranking, so one column of ``exp(-beta L)``, the heat that spreads from one
-    ranking over all n! of them, gives every value: that of s and t is the entry of the permutation ``s t^-1``. It is
-    computed exactly, to rounding, by the action of the matrix exponential on a vector.
+    ranking to all n! rankings, contains all values: the value for s and t is the entry of the permutation ``s t^-1``.
+    It is computed exactly, up to rounding, by the action of the matrix exponential on a vector.
 
-    The values add up to 1 over all n! rankings, so for a large `beta` all are about 1 / n!: estimators whose
-    regularization has a scale of its own, such as ``SVC(C=1)``, then learn nothing. Put the kernel into
-    ``PartialRankingKernel(kernel=DiffusionKernel(...), normalize=True)``, which divides it by its diagonal.
+    The values sum to 1 over all n! rankings, so they are all about 1 / n! for a large `beta`. Estimators whose
+    regularization is not scaled to the kernel, such as ``SVC(C=1)``, then learn nothing. To divide the kernel by its
+    diagonal, use ``PartialRankingKernel(kernel=DiffusionKernel(...), normalize=True)``.
 
     References
     ----------

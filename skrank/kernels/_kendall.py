@@ -13,27 +13,28 @@ from skrank.metrics._pair_products import sign_products
 class KendallKernel(RankingKernel):
     """Kendall kernel ``(n_c - n_d) / (n (n - 1) / 2)`` of the numbers of concordant and discordant pairs of n items.
 
-    On full rankings this is Kendall's tau. On any others it is the mean of that over all full rankings consistent with
-    either, in closed form: the inner product of expected signs of the pairs.
+    On full rankings, this is Kendall's tau. On partial rankings, it is the mean over all full rankings consistent with
+    each of the two, in closed form: the inner product of expected signs of the pairs.
 
     Parameters
     ----------
     missing_values : float, default=NaN
-        A number that stands for missing besides NaN, for callers that refuse NaN.
+        A number that represents missing items in addition to NaN, for callers that reject NaN.
 
     See Also
     --------
-    MallowsKernel : Sees more than the preferences between pairs.
+    MallowsKernel : Depends on more than pairwise preferences.
 
     Notes
     -----
-    A ranking with ties or missing items has a value below 1 with itself, 0 if it is uninformative. One item gives 0.
-    SciPy's ``kendalltau`` divides by the number of untied pairs, which is not positive definite. scikit-learn's
-    GaussianProcessClassifier predicts NaN where a value of 0 leaves no variance: add ``ConstantKernel(...)`` there.
+    The value of a ranking with itself is below 1 if it has ties or missing items, and 0 if it is uninformative. With a
+    single item, it is 0. SciPy's ``kendalltau`` divides by the number of untied pairs, which is not positive definite.
+    scikit-learn's GaussianProcessClassifier predicts NaN if a value of 0 leaves no variance: add
+    ``ConstantKernel(...)`` in this case.
 
-    The expected sign of an item at place r (1-based, the mean over its bucket) of the m ranked ones against a missing
-    one is (m + 1 - 2 r) / (m + 1), since the missing item falls into each of the m + 1 gaps alike. The kernel is from
-    [1]_, its marginalization from [2]_.
+    The expected sign between an item at position r (from 1, the mean over its bucket) among the m ranked items and a
+    missing item is (m + 1 - 2 r) / (m + 1), since the missing item is equally likely to be at each of the m + 1
+    positions among the ranked ones. The kernel is from [1]_, its marginalization from [2]_.
 
     References
     ----------

@@ -20,38 +20,40 @@ from skrank.kernels._mallows_gram import (
 class MallowsKernel(RankingKernel):
     """Mallows kernel ``exp(-nu n_d)`` of the number n_d of pairs that two rankings order differently.
 
-    On rankings with ties, top-k lists that tie the others last among them, it is the mean of that over all full
-    rankings consistent with either, in closed form. For full rankings it is characteristic: it tells any two
-    distributions of them apart. Of partial rankings it sees the distribution of full ones that they mean.
+    On rankings with ties, such as top-k lists that tie the other items last, it is the mean over all full rankings
+    consistent with each of the two, in closed form. On full rankings, the kernel is characteristic: it distinguishes
+    any two distributions of them. It depends on partial rankings only through the full rankings that they stand for.
 
     Parameters
     ----------
     nu : float, default=0.1
-        Positive. How fast similarity falls with each discordant pair. Near 0 the kernel sees only the number of
-        discordant pairs, as the Kendall kernel does; a large nu tells only equal rankings from others. The inverse of a
-        typical distance is a good start: between random full rankings that is ``4 / (n_items * (n_items - 1))``.
+        How fast the similarity decreases with each discordant pair, positive. Near 0, the kernel is linear in the
+        number of discordant pairs, like the Kendall kernel; for large values, only equal rankings are similar. The
+        inverse of a typical distance is a good start: for random full rankings, it is ``4 / (n_items * (n_items -
+        1))``.
     nu_bounds : pair of floats or "fixed", default=(1e-5, 1e2)
-        Bounds on `nu` for Gaussian processes, which optimize it; "fixed" keeps it.
+        Bounds on `nu` when a Gaussian process optimizes it; "fixed" keeps it constant.
     missing_values : float, default=NaN
-        A number that stands for missing besides NaN, for callers that refuse NaN.
+        A number that represents missing items in addition to NaN, for callers that reject NaN.
 
     See Also
     --------
-    KendallKernel : Linear in the pairs; exact on missing items too.
+    KendallKernel : Linear in the pairs; also exact with missing items.
     MarginalizedKernel : For rankings with missing items, by sampling.
     skrank.kernel_approximation.MallowsFeatures : In time linear in the number of rankings.
 
     Notes
     -----
-    A missing item raises an error that names the row: for those rankings there is no closed form known.
+    A missing item raises an error that names the row, because no closed form is known for such rankings.
 
-    The Gram matrix costs about one float32 matrix product of pair signs and one look-up or exponential for each value,
-    and besides it no more memory than scikit-learn's ``working_memory``.
+    The Gram matrix takes about one float32 matrix product of pair signs and one table lookup or exponential for each
+    value. In addition to the result, it needs at most scikit-learn's ``working_memory``.
 
-    The kernel is from [1]_; [2]_ marginalizes it over partial rankings, by sampling. The closed form: with
-    q = exp(-nu), ``[m]_q!`` the q-factorial, ``g(m) = [m]_q! / m!``, and the cells of items that a bucket of one
-    ranking shares with one of the other, K is q to the number of pairs that both rankings order strictly and
-    oppositely, times g of the size of every bucket of either ranking, divided by g of the size of every cell.
+    The kernel is from [1]_; [2]_ marginalizes it over partial rankings by sampling. The closed form uses q = exp(-nu),
+    the q-factorial ``[m]_q!``, ``g(m) = [m]_q! / m!``, and cells, which are the sets of items that a bucket of one
+    ranking shares with a bucket of the other. K is the product of three factors: q to the power of the number of pairs
+    that both rankings order strictly and in opposite directions; g of the size of every bucket of either ranking; and 1
+    / g of the size of every cell.
 
     References
     ----------

@@ -22,64 +22,65 @@ class MarginalizedKernel(RankingKernel):
     """A kernel between partial rankings: the mean of a kernel over sampled full rankings consistent with each.
 
     The estimate of K(R, R'), the mean of ``kernel(s, t)`` over full rankings s, t consistent with R and R', is the mean
-    over all pairs of `n_draws` samples of either (Lomeli et al., Equation 7). The samples of a ranking are a function
-    of the ranking and `random_state` alone, so the estimate is itself a kernel: its Gram matrices are positive
-    semi-definite, whatever batch, fold or worker they come from.
+    over all pairs of `n_draws` samples of each (Lomeli et al., Equation 7). The samples of a ranking are a function of
+    only the ranking and `random_state`, so the estimate is itself a kernel: its Gram matrices are positive
+    semi-definite and do not depend on batches, folds or workers.
 
     Parameters
     ----------
     kernel : kernel
         A kernel on full rankings: one of `skrank.kernels`, or a sum, product or power of them.
     method : {"antithetic", "monte_carlo", "herding", "joint_herding"}, default="antithetic"
-        - "antithetic": pairs of a random consistent ranking and its mirror image, as uniform as itself. For kernels
-          that are nearly linear in the pairs or positions (Kendall, Spearman, Mallows of small `nu`) the variance is 3
-          to 3000 times lower than that of independent samples; for Hamming and for large `nu` it can be up to twice as
-          high. :class:`PartialRankingKernel` with ``method="auto"`` finds out which is lower.
+        - "antithetic": pairs of a random consistent ranking and its mirror image, which is also uniformly distributed.
+          For kernels that are nearly linear in the pairs or positions (Kendall, Spearman, Mallows with a small `nu`),
+          the variance is 3 to 3000 times lower than with independent samples; for the Hamming kernel and for a large
+          `nu`, it can be up to twice as high. :class:`PartialRankingKernel` with ``method="auto"`` estimates which is
+          lower.
         - "monte_carlo": independent samples.
-        - "herding": samples chosen one after another from a pool of ``40 n_draws`` so that their mean embedding is
-          near that of the ranking. A lower error at small `nu`, at many times the time to draw; the estimate is biased,
-          and the samples change by jumps with the kernel's hyperparameters.
-        - "joint_herding": the same, then each sample is exchanged for the best one given all others, until none is:
-          the objective of herding for all samples at once, in place of one after another.
+        - "herding": samples selected one after another from a pool of ``40 n_draws``, so that their mean embedding is
+          close to that of the ranking. The error is lower for a small `nu`, but drawing takes many times longer, the
+          estimate is biased, and the samples are a discontinuous function of the kernel's hyperparameters.
+        - "joint_herding": like "herding", and then each sample is replaced by the best one given all others until none
+          changes. This optimizes the objective of herding for all samples at once.
     n_draws : int, default=20
-        Samples of each ranking, at least 1. The time grows with its square.
+        Number of samples of each ranking, at least 1. The time increases with its square.
     prior : distribution, default=None
-        Distribution of full rankings that is conditioned on each partial ranking; None means uniform. From a Mallows
-        distribution (``skrank.stats.mallows``) samples are drawn exactly: in antithetic pairs where nothing is missing,
-        independently where items are. Anything else with a ``logpmf(X)``, and rankings that leave so many items missing
-        that exact draws are out of reach, take uniform samples with self-normalized importance weights.
+        Distribution of full rankings that is conditioned on each partial ranking; None means uniform. Samples from a
+        Mallows distribution (``skrank.stats.mallows``) are exact: in antithetic pairs if no items are missing, and
+        otherwise independent. Uniform samples with self-normalized importance weights are used for any other object
+        with a method ``logpmf(X)``, and for rankings with so many missing items that exact draws are infeasible.
     random_state : int, default=0
-        Seed. An int, because a kernel is a function: the same samples at each call.
+        Seed. It has to be an int, because a kernel is a function, which uses the same samples in each call.
 
     Attributes
     ----------
     theta : ndarray of shape (n_dims,)
-        Those of `kernel`: logarithms of its hyperparameters, named ``kernel__nu`` and so on.
+        Logarithms of the hyperparameters of `kernel`, which are named ``kernel__nu`` and so on.
 
     Raises
     ------
     ValueError
-        If `method`, `n_draws`, or `random_state` is invalid, or the prior has another number of items.
+        If `method`, `n_draws`, or `random_state` is invalid, or if the prior has a different number of items.
     TypeError
-        If `kernel` is not a kernel or `prior` not a distribution.
+        If `kernel` is not a kernel or `prior` is not a distribution.
 
     Notes
     -----
-    With "monte_carlo" and "antithetic" the value is unbiased for two distinct rankings (Appendix B of the paper, off
-    the diagonal). Not so with importance weights that are self-normalized, since the constant of such a prior is
-    unknown: their bias falls as 1 / n_draws.
+    With "monte_carlo" and "antithetic", the value for two distinct rankings is unbiased (Appendix B of the paper, off
+    the diagonal). With importance weights it is biased, because they are self-normalized: the constant of such a prior
+    is unknown. Their bias is inversely proportional to n_draws.
 
-    For equal rankings, on the diagonal or off it, both arguments share their samples. For a kernel with k(s, s) = 1
-    this adds (1 - K(R, R)) / n_draws to independent samples, and (1 + E k(s, A s) - 2 K(R, R)) / n_draws to antithetic
-    pairs (s, A s); the unbiased value would not be positive semi-definite.
+    For equal rankings, on the diagonal or off it, both arguments have the same samples. For a kernel with k(s, s) = 1,
+    this causes a bias of (1 - K(R, R)) / n_draws with independent samples, and of (1 + E k(s, A s) - 2 K(R, R)) /
+    n_draws with antithetic pairs (s, A s). A matrix of unbiased values would not be positive semi-definite.
 
     **What is proved, and what is measured.** For top-k lists the Kendall distances of s and A s from a third ranking
     have negative covariance (Proposition 2), and the variance of the Mallows kernel is lower for many samples (Theorem
     6). Neither holds with missing items: for R = (0, 1, missing) and the full ranking (0, 2, 1) the covariance is +2/9
-    and the variance doubles at every `nu`. On average over rankings with missing items antithetic pairs still gain, 2
-    to 20 times; the user guide has a table.
+    and the variance doubles at every `nu`. On average over rankings with missing items, antithetic pairs still reduce
+    the variance 2 to 20 times; see the table in the user guide.
 
-    Only where no closed form exists is sampling of use: :class:`MallowsKernel` and :class:`PolynomialKendallKernel` are
+    Sampling is only useful if there is no closed form: :class:`MallowsKernel` and :class:`PolynomialKendallKernel` are
     exact on ties, and :class:`KendallKernel`, :class:`HammingKernel` and :class:`SpearmanKernel` on ties and missing
     items.
 

@@ -29,9 +29,9 @@ from skrank.kernels._variance import entry_variances
 class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Kernel matrix, or distance matrix, between partial rankings and the training rankings.
 
-    Put it in a pipeline in front of any estimator of scikit-learn that takes a precomputed kernel or distance matrix.
-    `transform` returns an array of shape (n_samples, n_samples_fit), so cross-validation slices the rankings, not the
-    matrix.
+    Use it in a pipeline before any scikit-learn estimator that accepts a precomputed kernel or distance matrix.
+    `transform` returns an array of shape (n_samples, n_samples_fit), so cross-validation splits the rankings and not
+    the matrix.
 
     Parameters
     ----------
@@ -39,56 +39,59 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
         A kernel on full rankings, averaged over the full rankings consistent with each partial one: "kendall",
         "mallows", "polynomial", "hamming", "spearman", "semimetric_kemeny", "semimetric_spearman_footrule",
         "semimetric_spearman", "semimetric_hamming", "semimetric_lp", "diffusion", or an object from `skrank.kernels`,
-        sums, products and powers included. Mallows is universal on full rankings: it tells any two distributions of
-        them apart, of partial rankings those that mean different distributions of full ones. Kendall is linear,
-        parameter-free and the fastest. "semimetric_kemeny" does not average, but sees which pairs a ranking leaves
-        open: for ratings, where ties are answers.
+        including sums, products and powers. "mallows" is universal on full rankings: it distinguishes any two
+        distributions of them. It distinguishes distributions of partial rankings if they stand for different
+        distributions of full rankings. "kendall" is linear, has no parameters and is the fastest. "semimetric_kemeny"
+        does not average, but distinguishes which pairs a ranking leaves open: use it for ratings, where ties are
+        responses.
     nu : float or "median", default="median"
-        Inverse scale of the kernels that have one, when `kernel` is a name: "mallows" and "semimetric_*". The heuristic
-        is the inverse of the median distance over all pairs of training rankings. A kernel object keeps its own, so a
-        grid runs over ``kernel__nu`` there. Other kernels ignore it.
+        Inverse scale of the kernels "mallows" and "semimetric_*" if `kernel` is a name. "median" uses the inverse of
+        the median distance over all pairs of training rankings. A kernel object has its own parameter, so search over
+        ``kernel__nu`` instead. Other kernels ignore `nu`.
     method : {"auto", "exact", "antithetic", "monte_carlo", "herding", "joint_herding"}, default="auto"
-        How the average is taken. "auto" is the exact closed form where there is one for the training rankings
-        (Mallows, polynomial: no missing items; Kendall, Hamming, Spearman, Kemeny: always; the others: full rankings),
-        else "antithetic" or "monte_carlo", whichever has the lower variance on them: both are estimated from draws for
-        some pairs of the training rankings. See :class:`MarginalizedKernel` for the sampled ones, also "joint_herding".
+        How the average is computed. "auto" uses the exact closed form if there is one for the training rankings
+        (Mallows, polynomial: no missing items; Kendall, Hamming, Spearman, Kemeny: always; other kernels: full
+        rankings). Otherwise, it selects "antithetic" or "monte_carlo", whichever has the lower variance, estimated from
+        draws for some pairs of the training rankings. See :class:`MarginalizedKernel` for the methods that sample.
     n_draws : int, default=20
-        Samples of each ranking in the sampled methods. The error of an entry falls, and its time grows, with it.
+        Number of samples of each ranking if the method samples. With more samples, the error decreases and the time
+        increases.
     prior : distribution, default=None
         Distribution of full rankings conditioned on each partial ranking, such as ``skrank.stats.mallows``; None means
-        uniform. No closed form: "auto" samples.
+        uniform. With a prior there is no closed form, so "auto" samples.
     output : {"kernel", "distance"}, default="kernel"
-        "distance" gives the squared distance of the embeddings, K(R, R) + K(R', R') - 2 K(R, R') (Equation 2 of the
+        "distance" returns the squared distance of the embeddings, K(R, R) + K(R', R') - 2 K(R, R') (Equation 2 of the
         paper): zero for equal rankings, symmetric, never negative. Estimators with ``metric="precomputed"``
-        (AgglomerativeClustering, DBSCAN, KNeighborsClassifier, MDS) mean distances, those with
-        ``kernel="precomputed"`` or ``affinity="precomputed"`` (SVC, KernelRidge, KernelPCA, SpectralClustering)
-        kernels: the wrong one of the two runs without an error, and groups what is farthest. SpectralClustering wants
-        no negative values, which "kendall" and "spearman" have: use another kernel, or add a constant.
+        (AgglomerativeClustering, DBSCAN, KNeighborsClassifier, MDS) require distances; those with
+        ``kernel="precomputed"`` or ``affinity="precomputed"`` (SVC, KernelRidge, KernelPCA, SpectralClustering) require
+        kernels. Passing the wrong one does not raise an error and groups the rankings that are farthest apart.
+        SpectralClustering requires nonnegative values, but "kendall" and "spearman" can be negative: use another
+        kernel, or add a constant.
     normalize : bool, default=False
-        Divide K(R, R') by sqrt(K(R, R) K(R', R')), so that short ballots count as much as long ones. A ranking that
-        says nothing to a linear kernel (K(R, R) = 0) keeps zeros.
+        Whether to divide K(R, R') by sqrt(K(R, R) K(R', R')), so that short ballots count as much as long ones. The
+        values of a ranking that is uninformative for a linear kernel (K(R, R) = 0) remain zero.
     unranked : {"last", "missing"} or None, default=None
         What an absent entry of a sparse X means: tied after all listed items, or missing. A stored zero is a rank. The
-        cost is that of the lists, whatever the number of items, with "kendall", and with "mallows" where `unranked` is
-        "last" and lists have no ties; other kernels make X dense. None refuses a sparse X; a dense one does not use
-        this parameter.
+        time depends on the lists, but not on the number of items, with "kendall", and with "mallows" if `unranked` is
+        "last" and lists have no ties; other kernels convert X to a dense array. None rejects a sparse X; for a dense X,
+        this parameter is ignored.
     random_state : int, RandomState instance or None, default=None
-        Seed of the sampled methods. The samples of a ranking depend on it and the ranking alone.
+        Seed of the samples. The samples of a ranking depend only on the seed and the ranking.
     n_jobs : int, default=None
-        Number of joblib workers that take blocks of rows; threads unless overridden by ``joblib.parallel_config``.
+        Number of joblib workers for blocks of rows: threads unless overridden by ``joblib.parallel_config``.
 
     Attributes
     ----------
     kernel_ : kernel object
         The kernel on full rankings, with `nu_`.
     method_ : str
-        The method in use: what "auto" chose.
+        The method that is used, as selected by "auto".
     nu_ : float or None
-        Inverse scale in use; None for a kernel that has none.
+        Inverse scale that is used; None for a kernel without one.
     standard_error_ : float
         Root mean square standard error of a sampled kernel value of two distinct training rankings, before `normalize`
-        and `output`; it falls as one over the root of `n_draws`. 0 with closed forms; NaN where it cannot be told: with
-        less than two draws, or two antithetic pairs, and with herding.
+        and `output`. It is inversely proportional to the square root of `n_draws`. 0 with closed forms; NaN if it
+        cannot be estimated, that is, with fewer than two draws or two antithetic pairs, and with herding.
     n_features_in_ : int
         Number of items.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -97,7 +100,8 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
     Raises
     ------
     ValueError
-        If X is not a valid rank matrix; if `method` is "exact", given or chosen, and a ranking has no closed form.
+        If X is not a valid rank matrix; if `method` is "exact", given or selected, and there is no closed form for a
+        ranking.
 
     Warns
     -----
@@ -107,14 +111,14 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
     See Also
     --------
     MarginalizedKernel : The sampled kernels for Gaussian processes, with gradients.
-    skrank.kernel_approximation.MallowsFeatures : Explicit features, where the matrix would be too large.
+    skrank.kernel_approximation.MallowsFeatures : Explicit features if the matrix would be too large.
 
     Notes
     -----
-    X is a rank matrix: entry (s, i) is the rank of item i, lower is preferred. Rows that list items, best first, are
-    orderings: convert them first, with ``skrank.preprocessing.ranks_from_orderings`` or ``OrderingEncoder``.
+    X is a rank matrix: entry (s, i) is the rank of item i, and lower is preferred. If rows list items, best first, they
+    are orderings: convert them with ``skrank.preprocessing.ranks_from_orderings`` or ``OrderingEncoder`` first.
 
-    ``scipy.cluster.hierarchy.linkage`` takes a square matrix for observations, without an error: give it
+    ``scipy.cluster.hierarchy.linkage`` interprets a square matrix as observations without an error: pass
     ``scipy.spatial.distance.squareform(distances, checks=False)``, or use AgglomerativeClustering.
 
     Sampled estimates ("antithetic", "monte_carlo") are unbiased for two distinct rankings and biased for equal ones
@@ -129,7 +133,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
 
     Examples
     --------
-    Ballots that rank some of five candidates, the others worse (tied last) or not mentioned (NaN):
+    The ballots rank some of five candidates. The others are worse (tied last) or unknown (NaN):
 
     >>> import numpy as np
     >>> from sklearn.pipeline import make_pipeline
@@ -193,7 +197,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Keep the training rankings and settle kernel and method.
+        """Store the training rankings and determine the kernel and the method.
 
         Parameters
         ----------
@@ -213,7 +217,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
     def fit_transform(self, X: ArrayLike, y: Any = None) -> Floats:
-        """Fit, and the matrix between the training rankings.
+        """Fit and return the matrix of the training rankings.
 
         Parameters
         ----------
@@ -232,7 +236,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
             return self._matrix(self._training, None, _tracking(task, "kernel matrix"))
 
     def transform(self, X: ArrayLike) -> Floats:
-        """The matrix between rankings and the training rankings.
+        """Return the matrix between rankings and the training rankings.
 
         Parameters
         ----------

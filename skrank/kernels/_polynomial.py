@@ -16,33 +16,33 @@ from skrank.metrics._distances import ranking_distances
 class PolynomialKendallKernel(RankingKernel):
     """Polynomial kernel ``(1 + tau) ** degree`` of the Kendall kernel tau.
 
-    It is linear in products of up to `degree` pairwise preferences, between the Kendall kernel, which is linear in
-    single ones, and the Mallows kernel, which contains all. On rankings with ties, top-k lists that tie the others last
-    among them, it is the mean of that over all full rankings consistent with either, in closed form.
+    It is linear in products of up to `degree` pairwise preferences. The Kendall kernel is linear in single preferences,
+    and the Mallows kernel contains products of any number. On rankings with ties, such as top-k lists that tie the
+    other items last, it is the mean over all full rankings consistent with each of the two, in closed form.
 
     Parameters
     ----------
     degree : int, default=2
         At least 1.
     missing_values : float, default=NaN
-        A number that stands for missing besides NaN, for callers that refuse NaN.
+        A number that represents missing items in addition to NaN, for callers that reject NaN.
 
     See Also
     --------
-    KendallKernel : Degree 1, less the constant 1; exact on missing items too.
+    KendallKernel : Degree 1 without the constant 1; also exact with missing items.
     MallowsKernel : All degrees at once.
 
     Notes
     -----
-    Values lie between 0 and ``2 ** degree``. A missing item raises an error that names the row: average over consistent
-    full rankings with :class:`MarginalizedKernel`.
+    Values are between 0 and ``2 ** degree``. A missing item raises an error that names the row; use
+    :class:`MarginalizedKernel` to average over consistent full rankings.
 
-    The closed form: the distance of two random full rankings consistent with either argument has the moment generating
-    function that the marginalized Mallows kernel is, so its cumulants are sums over buckets and over the cells that a
-    bucket of one shares with one of the other. With ``kappa_r(m)`` the r-th cumulant of the number of inversions of a
-    random permutation of m items, which is ``B_r / r * sum_j (j ** r - 1)`` for r > 1 with Bernoulli's number B_r, the
-    r-th cumulant of the distance is ``kappa_r`` of the size of every bucket of either ranking, less ``kappa_r`` of the
-    size of every cell. The moments of ``1 + tau`` follow from its cumulants.
+    The closed form uses the Kendall distance of two random full rankings, each consistent with one argument. Its moment
+    generating function is the marginalized Mallows kernel, so its cumulants are sums over buckets and over cells, which
+    are the sets of items that a bucket of one ranking shares with a bucket of the other. With ``kappa_r(m)`` the r-th
+    cumulant of the number of inversions of a random permutation of m items, which is ``B_r / r * sum_j (j ** r - 1)``
+    for r > 1 with Bernoulli's number B_r, the r-th cumulant of the distance is ``kappa_r`` of the size of every bucket
+    of either ranking, less ``kappa_r`` of the size of every cell. The moments of ``1 + tau`` follow from its cumulants.
 
     References
     ----------

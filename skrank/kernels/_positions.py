@@ -13,22 +13,22 @@ PRODUCT_ITEMS = 32
 
 
 class HammingKernel(RankingKernel):
-    """Hamming kernel: the number of items that two full rankings put in the same position.
+    """Hamming kernel: the number of items in the same position in two full rankings.
 
-    On any others it is the mean of that over all full rankings consistent with either, in closed form: the inner
-    product of the probabilities that an item has a position. (For full rankings: the trace of one permutation matrix
-    times another transposed.)
+    On partial rankings, it is the mean over all full rankings consistent with each of the two, in closed form: the
+    inner product of the probabilities that an item has a position. (For full rankings, this is the trace of one
+    permutation matrix times the transpose of the other.)
 
     Parameters
     ----------
     missing_values : float, default=NaN
-        A number that stands for missing besides NaN, for callers that refuse NaN.
+        A number that represents missing items in addition to NaN, for callers that reject NaN.
 
     Notes
     -----
-    The item at place r of the m ranked ones (0-based) among n has position p with probability
-    ``C(p, r) C(n - 1 - p, m - 1 - r) / C(n, m)``; items of a bucket share the mean over its places; a missing item is
-    uniform.
+    The item at position r (from 0) among the m ranked items has position p among all n items with probability ``C(p, r)
+    C(n - 1 - p, m - 1 - r) / C(n, m)``. The items of a bucket share the mean over its positions, and the position of a
+    missing item is uniform.
 
     References
     ----------
@@ -63,19 +63,20 @@ class HammingKernel(RankingKernel):
 class SpearmanKernel(RankingKernel):
     """Spearman kernel: Spearman's rho, the correlation of the items' positions under two full rankings.
 
-    On any others it is the mean of that over all full rankings consistent with either, in closed form: the inner
-    product of expected positions.
+    On partial rankings, it is the mean over all full rankings consistent with each of the two, in closed form: the
+    inner product of expected positions.
 
     Parameters
     ----------
     missing_values : float, default=NaN
-        A number that stands for missing besides NaN, for callers that refuse NaN.
+        A number that represents missing items in addition to NaN, for callers that reject NaN.
 
     Notes
     -----
-    A ranking with ties or missing items has a value below 1 with itself, 0 if it is uninformative. One item gives 0.
-    SciPy's ``spearmanr`` divides by the standard deviations of tied ranks, which the mean over full rankings does
-    not. The item at place r of the m ranked ones (1-based) among n has the expected position r (n + 1) / (m + 1).
+    The value of a ranking with itself is below 1 if it has ties or missing items, and 0 if it is uninformative. With a
+    single item, it is 0. SciPy's ``spearmanr`` divides by the standard deviations of tied ranks, which the mean over
+    full rankings does not. The item at position r (from 1) among the m ranked items has the expected position r (n + 1)
+    / (m + 1) among all n items.
 
     References
     ----------

@@ -21,33 +21,34 @@ class SemimetricKernel(RankingKernel):
     ----------
     metric : str, default="spearman"
         A metric of :func:`skrank.metrics.pairwise_ranking_distances`, of negative type: "kendall" (the Mallows kernel),
-        "kemeny" (the Mallows kernel again on full rankings; elsewhere it sees which pairs are left open), "spearman",
-        "spearman_footrule", "hamming", or "lp" with p up to 2.
+        "kemeny" (also the Mallows kernel on full rankings; on others, it distinguishes which pairs are left open),
+        "spearman", "spearman_footrule", "hamming", or "lp" with p up to 2.
     nu : float, default=0.1
-        Positive. How fast similarity falls with distance; the inverse of a typical distance is a good start.
+        How fast the similarity decreases with the distance, positive. The inverse of a typical distance is a good
+        start.
     p : float, default=2
         Order of metric "lp", from 1 to 2.
     nu_bounds : pair of floats or "fixed", default=(1e-5, 1e2)
-        Bounds on `nu` for Gaussian processes, which optimize it; "fixed" keeps it.
+        Bounds on `nu` when a Gaussian process optimizes it; "fixed" keeps it constant.
     allow_indefinite : bool, default=False
-        Accept "cayley", "chebyshev", and "lp" with p above 2, which make no positive definite kernel: exp(-0.3 d) of
-        the Cayley distance has a negative eigenvalue already for 3 items. Gaussian processes may then fail, and support
-        vector machines find local optima.
+        Whether to accept "cayley", "chebyshev", and "lp" with p above 2, whose kernels are not positive definite:
+        exp(-0.3 d) of the Cayley distance has a negative eigenvalue even for 3 items. Gaussian processes may then fail,
+        and support vector machines may find local optima.
     missing_values : float, default=NaN
-        A number that stands for missing besides NaN, for callers that refuse NaN.
+        A number that represents missing items in addition to NaN, for callers that reject NaN.
 
     Raises
     ------
     ValueError
-        For ties (unless `metric` is "kendall" or "kemeny") and missing items (unless it is "kemeny"), naming the row:
-        average over consistent full rankings with :class:`MarginalizedKernel`. For a metric that is not of negative
-        type, unless it is allowed.
+        If a row has ties (unless `metric` is "kendall" or "kemeny") or missing items (unless it is "kemeny"): use
+        :class:`MarginalizedKernel` to average over consistent full rankings. If the metric is not of negative type,
+        unless `allow_indefinite` is True.
 
     Notes
     -----
-    With "kemeny" a partial ranking is not the mean over its consistent full rankings, but a point of its own: two
-    people who tie the same items have a value of 1. Where ties are answers, as equal ratings are, rather than missing
-    answers, this can tell more than the Mallows kernel, which averages over them.
+    With "kemeny", the value is not a mean over consistent full rankings: it is 1 for two people who tie the same items.
+    If ties are responses, such as equal ratings, rather than missing information, this can be more informative than the
+    Mallows kernel, which averages over them.
 
     References
     ----------
@@ -87,7 +88,7 @@ class SemimetricKernel(RankingKernel):
 
     @property
     def exact_on(self) -> frozenset[str]:
-        """Where the kernel is defined besides full rankings: its own marginalization, or one of the Kemeny distance."""
+        """Partial rankings for which the kernel is defined: as its own marginalization, or by the Kemeny distance."""
         return {"kendall": frozenset({"ties"}), "kemeny": frozenset({"ties", "missing"})}.get(self.metric, frozenset())
 
     @property
@@ -138,21 +139,21 @@ class DistanceInducedKernel(RankingKernel):
         A metric of :func:`skrank.metrics.pairwise_ranking_distances`, of negative type: "kendall", "kemeny",
         "spearman_footrule", "spearman", "hamming", or "lp" with p up to 2.
     center : array-like of shape (n_items,), default=None
-        Ranks that c gives the items, a full ranking; None means the items in the order of the columns. The kernel is 0
-        there.
+        Ranks of the items under c, which is a full ranking; None means the items in the order of the columns. The
+        kernel is 0 at the center.
     p : float, default=2
         Order of metric "lp", from 1 to 2.
     allow_indefinite : bool, default=False
-        Accept "cayley", "chebyshev", and "lp" with p above 2, which make no positive definite kernel.
+        Whether to accept "cayley", "chebyshev", and "lp" with p above 2, whose kernels are not positive definite.
     missing_values : float, default=NaN
-        A number that stands for missing besides NaN, for callers that refuse NaN.
+        A number that represents missing items in addition to NaN, for callers that reject NaN.
 
     Raises
     ------
     ValueError
-        For ties and missing items, naming the row: average over consistent full rankings with
-        :class:`MarginalizedKernel`. For a metric that is not of negative type, unless it is allowed. For a center that
-        is not a full ranking of as many items.
+        If a row has ties or missing items (use :class:`MarginalizedKernel` to average over consistent full rankings);
+        if the metric is not of negative type, unless `allow_indefinite` is True; if `center` is not a full ranking with
+        the same number of items.
 
     References
     ----------
