@@ -31,7 +31,7 @@ class RankDistributionDisplay(RankingsDisplay):
         Names of the items.
     rank_sets : ndarray of shape (n_items, 2), default=None
         First and last place of each item's rank set in the consensus, from 1, such as ``low + 1`` and ``high + 1`` of
-        :class:`~skrank.stats.RankSets`; written beside the bars.
+        an object with `low` and `high`, as of :func:`~skrank.stats.borda_consensus`; written beside the bars.
 
     Attributes
     ----------
