@@ -79,9 +79,8 @@ def verdict(stability):
 def half_sample_stability(data, mixture, n_halves, starts, options, rng, n_jobs=None):
     """The `StabilityResult` of a mixture, from halves of the data that are searched for as many components."""
     halves = Halves(data, starts, options, rng, n_jobs)
-    halves.add(n_halves)
     rows = subsample(data, MOST_COUNTED, rng)
-    indices = halves.indices(rows, mixture)[:n_halves]
+    indices = halves.indices(rows, mixture, n_halves)
     labels = expectation(rows, mixture)[0].argmax(axis=0)
     counts = np.maximum(np.rint(rows.weights), 1).astype(int)
     if counts.sum() > MOST_COUNTED:  # a Rand index needs no more

@@ -87,7 +87,7 @@ def test_a_half_with_too_few_rows_keeps_the_mixtures_it_has():
     halves = Halves(data, [Peel()], SearchOptions(), np.random.default_rng(0))
     halves.add(2)
     mixture = MallowsMixture(2, random_state=0).fit([[0, 1, 2], [2, 1, 0]], sample_weight=[20, 20])._mixture()
-    assert halves.indices(data, mixture).shape == (2, 2)
+    assert halves.indices(data, mixture, 2).shape == (2, 2)
     assert [one.n_components for one in halves.halves[0].path] == [1, 2]
 
 

@@ -25,11 +25,13 @@ from skrank.mixture._search._options import draw_counts, subsample
 from skrank.mixture._search._starts import Centers, KMeans, Peel, Random
 from skrank.mixture._transpositions import LEAST_GAIN, polish
 
+MORE_HALVES = 4  # at a time, where the decision is close
 FOUND = 0.5  # soft Jaccard index above which a component came back: it shares more than it does not
 STABLE = 0.6  # Hennig's limit, below which a group is not to be relied on
 LEAST_DEVIATION = 0.1  # of a component's indices over halves, as long as there are few of them
 N_SETTLING, N_TRIED = 3, 2  # steps of EM by which mixtures of halves are compared, and how many of them are polished
 CLOSE = 2.0  # standard errors
+SETTLED_HALF = 1e-6  # a half need not settle further than halves differ
 
 
 @dataclass
@@ -51,8 +53,8 @@ class Halves:
     starts : list of Start
         Those of the estimator. Given centers are left out, since they know the whole; clusters of k-means are added.
     options : SearchOptions
-        Each half is searched with fewer candidates and without exchange: several halves, and two kinds of starts,
-        make up for it.
+        Each half is searched with fewer candidates, without exchange, and not to the last digit: several halves, and
+        two kinds of starts, make up for it.
     rng : numpy.random.Generator
     n_jobs : int, default=None
         Halves in parallel.
@@ -60,7 +62,8 @@ class Halves:
 
     def __init__(self, data, starts, options, rng, n_jobs=None):
         self.data, self.rng, self.n_jobs = data, rng, n_jobs
-        self.options = replace(options, n_kept=3, n_finalists=2, n_splits=2, with_exchange=False)
+        tol = max(options.tol, SETTLED_HALF)
+        self.options = replace(options, n_kept=2, n_finalists=1, n_splits=2, with_exchange=False, tol=tol)
         self.starts = [start for start in starts if not isinstance(start, Centers | KMeans | Random)]
         self.starts = [*(self.starts[:1] or [Peel()]), KMeans(n_init=3)]
         self.halves: list[Half] = []
@@ -77,23 +80,24 @@ class Halves:
                 half = subsample(self.data.subset(rows, weights[rows]), self.options.max_rows, self.rng)
                 self.halves.append(Half(half, int(self.rng.integers(2**63)), []))
 
-    def tasks(self, n_components):
-        """Delayed calls that extend the path of each half up to `n_components`; their results go to `receive`."""
+    def tasks(self, n_components, n_halves):
+        """Delayed calls that extend the paths of the first halves up to `n_components`; `receive` takes the results."""
         return [
             delayed(extended_path)(half.rows, half.path, n_components, self.starts, half.seed, self.options)
-            for half in self.halves
+            for half in self.halves[:n_halves]
             if len(half.path) < n_components
         ]
 
-    def receive(self, n_components, paths):
+    def receive(self, n_components, n_halves, paths):
         """Take the results of `tasks`."""
-        waiting = [half for half in self.halves if len(half.path) < n_components]
+        waiting = [half for half in self.halves[:n_halves] if len(half.path) < n_components]
         for half, path in zip(waiting, paths, strict=True):
             half.path = path
 
-    def grow(self, n_components):
-        """Extend the path of each half up to `n_components`."""
-        self.receive(n_components, Parallel(n_jobs=self.n_jobs)(self.tasks(n_components)))
+    def grow(self, n_components, n_halves):
+        """Extend the paths of the first halves up to `n_components`, drawing more if there are too few."""
+        self.add(n_halves - len(self))
+        self.receive(n_components, n_halves, Parallel(n_jobs=self.n_jobs)(self.tasks(n_components, n_halves)))
 
     def likelier(self, rows, mixture):
         """The mixture, or one that a half has found, if that describes the rows more shortly.
@@ -102,14 +106,15 @@ class Halves:
         """
         k, least_weight = mixture.n_components, self.options.least_weight(rows)
         tol, max_iter = self.options.tol, self.options.max_iter
-        found = [half.path[k - 1] for half in self.halves if half.path[k - 1].n_components == k]
+        found = [half.path[k - 1] for half in self.halves if len(half.path) >= k]
+        found = [one for one in found if one.n_components == k]  # a half of few rows has fewer
         tried = ranked(rows, [em(rows, one, N_SETTLING, tol) for one in found], least_weight)[:N_TRIED]
         with threadpool_limits(1):
             tried = [polish(rows, one, max_iter, tol) for one in tried]
         best = ranked(rows, [mixture, *tried], least_weight)[0]
         return best if best.lower_bound > mixture.lower_bound + LEAST_GAIN else mixture
 
-    def indices(self, rows, mixture):
+    def indices(self, rows, mixture, n_halves):
         """Soft Jaccard index of each component with the most similar one of each half, (n_halves, n_components).
 
         Parameters
@@ -117,13 +122,31 @@ class Halves:
         rows : PairSigns or PairCounts
             The voters that are counted.
         mixture : Mixture
+        n_halves : int
+            The first so many halves are looked at.
         """
         k = mixture.n_components
-        self.grow(k)
+        self.grow(k, n_halves)
         membership = expectation(rows, mixture)[0]
         return np.array(
-            [soft_jaccard(membership, expectation(rows, half.path[k - 1])[0], rows.weights) for half in self.halves]
+            [
+                soft_jaccard(membership, expectation(rows, half.path[k - 1])[0], rows.weights)
+                for half in self.halves[:n_halves]
+            ]
         )
+
+    def enough_indices(self, rows, mixture, least, most, indices=()):
+        """The `indices` of `least` halves, or of up to `most` where these leave open which side of the limit they are.
+
+        Those that are known need not be given again.
+        """
+        n_halves = max(least, len(indices))
+        if len(indices) < n_halves:
+            indices = self.indices(rows, mixture, n_halves)
+        while is_close(indices) and n_halves < most:
+            n_halves = min(n_halves + MORE_HALVES, most)
+            indices = self.indices(rows, mixture, n_halves)
+        return indices
 
 
 def extended_path(rows, path, n_components, starts, seed, options):

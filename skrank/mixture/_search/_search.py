@@ -19,13 +19,15 @@ from skrank.mixture._search._criteria import prefers_larger
 from skrank.mixture._search._growth import exchange
 from skrank.mixture._search._halves import FOUND, STABLE, Halves, is_close
 from skrank.mixture._search._options import subsample
-from skrank.mixture._search._starts import improved
+from skrank.mixture._search._starts import KMeans, improved
 from skrank.mixture._transpositions import polish_large
 
-FEW_HALVES, MANY_HALVES = 8, 16
+FEW_HALVES, SOME_HALVES, MANY_HALVES = 4, 8, 16  # for a first look, while growing, and to decide
 JUDGED = 4  # times as many rows as are searched on tell which mixture is the likelier one
 LEAST_VOTERS = 4  # of fewer there are no halves
-ENOUGH_LOST = 2  # mixtures on a path with a component that halves do not find: then no larger one is tried
+# No larger mixture is tried after so many with a component that halves do not find, or so many in a row with one that
+# is not stable.
+ENOUGH_LOST, ENOUGH_UNSTABLE = 2, 3
 
 
 class MixtureFit(NamedTuple):
@@ -161,52 +163,85 @@ class Search:
         halves = Halves(self.data, self.starts, self.options, self._generator(), self.n_jobs)
         mixture = one_component(self.rows)
         tried, rejected = [self._on_all(mixture)], []
-        indices = [np.ones((FEW_HALVES, 1))]
+        indices = [np.ones((SOME_HALVES, 1))]
         judged = subsample(self.data, JUDGED * self.options.max_rows, self._generator())
-        most, n_lost = min(max_components, self.rows.n_rows), 0
-        if self.data.total_weight < LEAST_VOTERS:
-            most = 1
-        else:
-            halves.add(FEW_HALVES)
-        while len(tried) < most and n_lost < ENOUGH_LOST and not self.task.step("component"):
-            mixture = self._settled_larger(mixture, halves)
-            larger = self._on_all(mixture)
-            halves.grow(larger.n_components)
-            likelier = halves.likelier(judged, evaluated(judged, larger))
-            if not np.array_equal(likelier.centers, larger.centers):
-                larger = self._on_all(likelier, judged)
-                mixture = evaluated(self.rows, larger)
-            larger = larger.sorted()
-            if not prefers_larger(self.data, tried[-1], larger, self.rng, self.options, "mdl"):
+        most = min(max_components, self.rows.n_rows) if self.data.total_weight >= LEAST_VOTERS else 1
+        while len(tried) < most and not _is_lost(indices) and not self.task.step("component"):
+            mixture = self._grown_beside(halves, mixture)
+            mixture, larger, known = self._judged(halves, mixture, judged)
+            is_longer = not prefers_larger(self.data, tried[-1], larger, self.rng, self.options, "mdl")
+            if is_longer:
+                exchanged = self._exchanged_beside(halves, mixture)
+                if exchanged is not mixture:
+                    mixture, larger, known = self._judged(halves, exchanged, judged)
+                    is_longer = not prefers_larger(self.data, tried[-1], larger, self.rng, self.options, "mdl")
+            if is_longer:
                 rejected.append(path_entry(self.data, larger))
                 break
             tried.append(larger)
-            indices.append(halves.indices(self.rows, larger))
-            n_lost += bool(indices[-1].mean(axis=0).min() < FOUND)
-        chosen = self._largest_stable(tried, indices, halves)
+            indices.append(halves.enough_indices(self.rows, larger, FEW_HALVES, SOME_HALVES, known))
+        chosen = self._largest_stable(tried, indices, halves, judged)
         stability = [values.mean(axis=0) for values in indices]
         path = [path_entry(self.data, *one) for one in zip(tried, stability, strict=True)]
         is_undecided = chosen + 1 == len(tried) == max_components < self.rows.n_rows
         return Fit(tried[chosen], path + rejected, stability[chosen], indices[chosen], is_undecided)
 
-    def _settled_larger(self, mixture, halves):
-        """A mixture of one component more, exchanged; with several workers the halves grow at the same time."""
-        tasks = [delayed(run_settled_larger)(self.rows, mixture, self.starts, self._seeds(1), self.options)]
-        if effective_n_jobs(self.n_jobs) > 1:
-            tasks += halves.tasks(mixture.n_components + 1)
-        larger, *paths = Parallel(n_jobs=self.n_jobs)(tasks)
-        if paths:
-            halves.receive(mixture.n_components + 1, paths)
-        return larger
+    def _judged(self, halves, mixture, judged):
+        """The mixture or a likelier one of a half, the same on all rankings, and its indices in a few halves."""
+        larger = self._on_all(mixture)
+        halves.grow(larger.n_components, FEW_HALVES)
+        likelier = halves.likelier(judged, evaluated(judged, larger))
+        if not np.array_equal(likelier.centers, larger.centers):
+            larger = self._on_all(likelier, judged)
+            mixture = evaluated(self.rows, larger)
+        larger = larger.sorted()
+        return mixture, larger, halves.indices(self.rows, larger, FEW_HALVES)
 
-    def _largest_stable(self, tried, indices, halves):
-        """Position of the largest mixture whose components are all stable; more halves where that is close."""
+    def _grown_beside(self, halves, mixture):
+        """A mixture of one component more, not exchanged: the best of all starts, and of k-means."""
+        starts = list(self.starts)
+        if not any(isinstance(start, KMeans) for start in starts):  # another optimum would not be found again
+            starts.append(KMeans(n_init=3))
+        seeds = self.rng.integers(2**63, size=len(starts))
+        task = delayed(run_all_larger)(self.rows, mixture, starts, seeds, self.options)
+        return self._beside(halves, task, mixture.n_components + 1, FEW_HALVES)
+
+    def _exchanged_beside(self, halves, mixture):
+        """The mixture after an exchange of fewer candidates: the starts, and the halves' mixtures, make up for that."""
+        if not (self.options.with_exchange and self.options.with_polish):
+            return mixture
+        few = replace(self.options, n_kept=3, n_finalists=1, n_splits=2)
+        task = delayed(run_exchange)(self.rows, mixture, self.rng.integers(2**63), few)
+        return self._beside(halves, task, mixture.n_components, SOME_HALVES)
+
+    def _beside(self, halves, task, n_components, n_halves):
+        """The result of a task; with several workers the halves grow at the same time."""
+        if effective_n_jobs(self.n_jobs) == 1:
+            return Parallel(n_jobs=1)([task])[0]
+        halves.add(n_halves - len(halves))
+        tasks = [task, *halves.tasks(n_components, n_halves)]
+        result, *paths = Parallel(n_jobs=self.n_jobs)(tasks)
+        halves.receive(n_components, n_halves, paths)
+        return result
+
+    def _largest_stable(self, tried, indices, halves, judged):
+        """Position of the largest mixture whose components are all stable.
+
+        A mixture that may be it is exchanged first, and looked at in more halves while the decision is close.
+        """
         for position in range(len(tried) - 1, 0, -1):
-            while is_close(indices[position]) and len(indices[position]) < MANY_HALVES:
-                if len(halves) == len(indices[position]):
-                    halves.add(FEW_HALVES)
-                indices[position] = halves.indices(self.rows, tried[position])
-            if indices[position].mean(axis=0).min() >= STABLE:
+            if indices[position].mean(axis=0).min() < STABLE and not is_close(indices[position]):
+                continue
+            mixture = evaluated(self.rows, tried[position])
+            exchanged = self._exchanged_beside(halves, mixture)
+            if exchanged is not mixture:
+                _, tried[position], indices[position] = self._judged(halves, exchanged, judged)
+            for least in (FEW_HALVES, SOME_HALVES):
+                known = halves.enough_indices(self.rows, tried[position], least, MANY_HALVES, indices[position])
+                indices[position] = known
+                if known.mean(axis=0).min() < STABLE:
+                    break
+            else:
                 return position
         return 0
 
@@ -238,8 +273,8 @@ class Search:
         return preference_key(self.rows, larger, least_weight) > (heavy, negative_length + margin)
 
     # ------------------------------------------------------------ steps of both
-    def _seeds(self, n_more=0):
-        return self.rng.integers(2**63, size=len(self.starts) + n_more)
+    def _seeds(self):
+        return self.rng.integers(2**63, size=len(self.starts))
 
     def _generator(self):
         return np.random.default_rng(self.rng.integers(2**63))
@@ -262,6 +297,13 @@ class Search:
             return mixture
         with threadpool_limits(1):
             return polish_large(self.data, mixture, self.options.max_iter, self.options.tol)
+
+
+def _is_lost(indices):
+    """Whether the mixtures on a path are so far from stable that no larger one will be."""
+    least = np.array([values.mean(axis=0).min() for values in indices])
+    in_a_row = least[-ENOUGH_UNSTABLE:]
+    return (least < FOUND).sum() >= ENOUGH_LOST or (len(in_a_row) == ENOUGH_UNSTABLE and (in_a_row < STABLE).all())
 
 
 def n_steps_at_most(starts, n_components, max_components):
@@ -292,11 +334,13 @@ def run_larger(data, mixture, start, seed, options):
         return start.larger(data, mixture, np.random.default_rng(seed), options)
 
 
-def run_settled_larger(data, mixture, starts, seeds, options):
-    """The best of all starts with one component more, exchanged; the last seed is the exchange's."""
-    grown = [run_larger(data, mixture, start, seed, options) for start, seed in zip(starts, seeds[:-1], strict=True)]
-    larger = ranked(data, grown, options.least_weight(data))[0]
-    if not options.with_polish:
-        return larger
+def run_all_larger(data, mixture, starts, seeds, options):
+    """The best of all starts with one component more, not exchanged."""
+    grown = [run_larger(data, mixture, start, seed, options) for start, seed in zip(starts, seeds, strict=True)]
+    return ranked(data, grown, options.least_weight(data))[0]
+
+
+def run_exchange(data, mixture, seed, options):
+    """The mixture that no exchange of one component shortens."""
     with threadpool_limits(1):
-        return exchange(data, larger, np.random.default_rng(seeds[-1]), options)
+        return exchange(data, mixture, np.random.default_rng(seed), options)
