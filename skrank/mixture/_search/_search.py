@@ -212,7 +212,8 @@ class Search:
             return mixture
         few = replace(self.options, n_kept=3, n_finalists=1, n_splits=2)
         task = delayed(run_exchange)(self.rows, mixture, self.rng.integers(2**63), few)
-        return self._beside(halves, task, mixture.n_components, SOME_HALVES)
+        exchanged = self._beside(halves, task, mixture.n_components, SOME_HALVES)
+        return mixture if np.array_equal(exchanged.weights, mixture.weights) else exchanged  # workers return copies
 
     def _beside(self, halves, task, n_components, n_halves):
         """The result of a task; with several workers the halves grow at the same time."""
