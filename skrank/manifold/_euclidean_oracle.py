@@ -135,8 +135,7 @@ class EuclideanOracle(SharedOracle):
             `ask(start, stop, shift)`: whether item order[t] is nearer than order[(t + shift) % len(order)], for each t
             in [start, stop). The array returned is valid until the next call.
         """
-        items = self._items[order]
-        halved = doubled(self._halved(self._squared_distances(self._items[[anchor]], items)))
+        halved = doubled(self._halved_distances(anchor, order))
         if self.noise is None:
             return lambda start, stop, shift: halved[start:stop] < halved[start + shift : stop + shift]
         keys, anchor_key = doubled(self._keys[order]), self._keys[anchor]
@@ -149,6 +148,13 @@ class EuclideanOracle(SharedOracle):
             return self._answers(halved[left], halved[right], noise, differences[: stop - start])
 
         return ask
+
+    def _halved_distances(self, anchor, order):
+        """Those of the items in their order; of most items it is faster to take the distances than the rows."""
+        rows = self._items[[anchor]]
+        if 2 * len(order) < len(self._items):
+            return self._halved(self._squared_distances(rows, self._items[order]))
+        return self._halved(self._squared_distances(rows, self._items))[order]
 
     def _squared_distances(self, anchors, rows):
         if self.metric in ("euclidean", "l2"):

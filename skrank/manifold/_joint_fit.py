@@ -7,6 +7,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from skrank._callbacks import UNWATCHED
+from skrank.manifold._gradient_descent import descend_by_gradient
 from skrank.manifold._landmark_geometry import principal_axes
 from skrank.manifold._quasi_newton import USUAL_LAPSE, minimize_loss
 from skrank.manifold._triplet_loss import NO_LAPSE, Evaluation
@@ -103,11 +104,13 @@ class JointLoss:
             gradient += pull
         return Evaluation(value, gradient, lapse_gradient)
 
+    def gradient(self, X):
+        """Gradient of the losses without lapses and without a prior; faster than `evaluate`."""
+        return np.ascontiguousarray(sum(loss.gradient(X) for loss in self.losses), np.float32)
+
     def curvature_blocks(self, X, lapse=NO_LAPSE):
         """Information of each item's coordinates when the others stand still."""
-        blocks = self.losses[0].curvature_blocks(X, lapse)
-        for loss in self.losses[1:]:
-            blocks += loss.curvature_blocks(X, lapse)
+        blocks = sum(loss.curvature_blocks(X, lapse) for loss in self.losses)
         if self.prior is not None:
             blocks += self.prior.weights(X)[:, None, None] * np.diag(self.prior.precision)
         return blocks
@@ -247,6 +250,9 @@ def maximize_likelihood(
     info: dict[str, Any] = {}
 
     def descend(X, lapse, tol):
+        if is_large:
+            X, info = descend_by_gradient(loss, X, max_iter - n_iter, tol, lambda n_iter, value: task.step())
+            return X, lapse, info
         return minimize_loss(
             loss,
             X,
@@ -257,8 +263,8 @@ def maximize_likelihood(
             estimates_lapse=estimates_lapse,
         )
 
-    is_large = sum(map(len, losses)) > _MOST_FOR_PRIOR
-    has_prior = has_prior and (not is_large or bool(np.any(lapse)))
+    is_large = sum(map(len, losses)) > _MOST_FOR_PRIOR and not np.any(lapse)
+    has_prior = has_prior and not is_large
     if not is_large and has_prior:
         X = X * _best_scale(loss, X, lapse)
     if has_prior and np.any(lapse):

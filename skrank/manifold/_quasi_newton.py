@@ -37,6 +37,15 @@ class LapseRates:
         return 0.5 * float(off @ off), off / _LOGIT_DEVIATION, 1 / _LOGIT_DEVIATION**2
 
 
+def regularized_blocks(blocks):
+    """Blocks of curvature with a ridge that makes them safe to invert; changed in place."""
+    trace = np.einsum("naa->n", blocks)
+    floor = 1e-3 * trace + 1e-3 * trace.mean() + np.finfo(blocks.dtype).tiny
+    for a in range(blocks.shape[1]):
+        blocks[:, a, a] += floor
+    return blocks
+
+
 class _Problem:
     """The loss in coordinates u in which the curvature of each item at the start is the identity.
 
@@ -47,10 +56,7 @@ class _Problem:
     def __init__(self, loss, start, lapse, estimates_lapse):
         self.loss, self.start = loss, start
         self.fixed_lapse, self.unknown = lapse, LapseRates(lapse) if estimates_lapse else None
-        blocks = loss.curvature_blocks(start, lapse)
-        trace = np.einsum("naa->n", blocks)
-        floor = 1e-3 * trace + 1e-3 * trace.mean()
-        blocks = blocks + (floor + np.finfo(float).tiny)[:, None, None] * np.eye(start.shape[1])
+        blocks = regularized_blocks(loss.curvature_blocks(start, lapse).astype(float))
         self.whitening = np.linalg.inv(np.linalg.cholesky(blocks))
         self.n_rates = 0
         if self.unknown is not None:

@@ -1,6 +1,6 @@
 """Responses to comparisons from one landmark: of circulant and sorted designs, and of independent pairs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,10 +25,8 @@ class LandmarkResponses:
         What is compared.
     is_cyclic : bool
         Whether positions continue at the start of the order, or comparisons end with the order.
-    net : ndarray of shape (n_positions,), float32
-        Half the number of comparisons that each position won (was the farther one), less half of those that it lost.
-    degree : ndarray of shape (n_positions,), int32
-        Number of comparisons of each position.
+    balance : ndarray of shape (n_positions,), int16 or int32
+        Number of comparisons that each position won (was the farther one), less the number of those that it lost.
     bits : list of ndarray of uint8, or None
         Packed: whether the left position was nearer, for each block and shift in turn.
     """
@@ -37,19 +35,27 @@ class LandmarkResponses:
     order: np.ndarray
     shifts: np.ndarray
     is_cyclic: bool
-    net: np.ndarray
-    degree: np.ndarray
+    balance: np.ndarray
     bits: list[np.ndarray] | None
+
+    @property
+    def degree(self):
+        """Number of comparisons of each position."""
+        n = len(self.order)
+        if self.is_cyclic:
+            return np.full(n, 2 * len(self.shifts), np.int32)
+        up_to = np.cumsum(np.bincount(self.shifts, minlength=n)[:n], dtype=np.int32)  # shifts 0, 1, ..., n - 1
+        return up_to + up_to[::-1]
 
     @property
     def wins(self):
         """Number of comparisons in which each position was the farther one."""
-        return np.rint(self.net + 0.5 * self.degree).astype(np.int32)
+        return (self.degree + self.balance) // 2
 
     @property
     def is_one_sided(self):
         """Whether each position won, or lost, all its comparisons."""
-        return 2 * np.abs(self.net) >= self.degree
+        return np.abs(self.balance) >= self.degree
 
     @property
     def n_comparisons(self):
@@ -103,22 +109,22 @@ def ask_landmark(oracle, items, landmark, order, shifts, *, is_cyclic=False, kee
     LandmarkResponses
     """
     ask = ask_block(oracle, items, landmark, order)
-    order = order.astype(np.int32)
-    asked = LandmarkResponses(landmark, order, np.asarray(shifts), is_cyclic, np.empty(0), np.empty(0), None)
-    losses, degree = (asked.extended(np.zeros(len(order), np.int32)) for _ in range(2))
+    order, shifts = order.astype(np.int32), np.asarray(shifts)
+    dtype = np.int16 if 2 * len(shifts) <= np.iinfo(np.int16).max else np.int32
+    asked = LandmarkResponses(landmark, order, shifts, is_cyclic, np.empty(0, dtype), None)
+    balance = asked.extended(np.zeros(len(order), dtype))
+    signs: np.ndarray = np.empty(BLOCK_SIZE, dtype)
     bits: list[np.ndarray] = []
     for left, right in asked.blocks():
         nearer = ask(left.start, left.stop, right.start - left.start).view(np.int8)
-        losses[left] += nearer
-        losses[right] -= nearer
-        losses[right] += 1
-        degree[left] += 1
-        degree[right] += 1
+        sign = signs[: len(nearer)]
+        np.multiply(nearer, 2, out=sign)
+        sign -= 1
+        balance[left] -= sign
+        balance[right] += sign
         if keeps_responses:
             bits.append(np.packbits(nearer))
-    degree = asked.folded(degree)
-    net = 0.5 * degree.astype(np.float32) - asked.folded(losses)
-    return LandmarkResponses(landmark, order, asked.shifts, is_cyclic, net, degree, bits if keeps_responses else None)
+    return replace(asked, balance=asked.folded(balance), bits=bits if keeps_responses else None)
 
 
 @dataclass(frozen=True)

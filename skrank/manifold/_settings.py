@@ -15,6 +15,8 @@ _ITERATIONS_A_PASS = 10
 _UNIFORM_SHARE = 0.3
 _RANKING_SHARE = 0.6  # a ranking of too few shifts misplaces items beyond repair
 _MOST_UNIFORM = 3 * 10**6  # random triplets, beyond which a ranking from landmarks is the faster pilot
+SAMPLE_SIZE = 2000  # items among which the landmarks of a ranking are chosen
+_QUERIES_OF_SAMPLE = 20  # for each item and dimension, five at least
 _SMALL_BUDGET = 100  # responses an item, below which all are to uniform queries
 _LARGE_SHARE = 0.05  # of all queries there are, above which all are uniform, lest any is repeated
 _SPAN = 10
@@ -121,14 +123,17 @@ class StagePlan:
     ----------
     n_uniform : int
         Uniform triplets of the first stage; 0 where it ranks the items from landmarks.
-    ranking : Budget or None
-        The landmarks' queries of the first stage.
+    n_of_sample : int
+        Uniform triplets of a sample of the items, from which the landmarks of a ranking are chosen.
+    n_shifts : int
+        Shifts of the circulant design for each landmark of that ranking; 0 where there is none.
     n_sorted : int
         Largest number of queries about pairs at nearly equal distances from landmarks; 0 for uniform triplets alone.
     """
 
     n_uniform: int
-    ranking: Budget | None
+    n_of_sample: int
+    n_shifts: int
     n_sorted: int
 
 
@@ -167,14 +172,14 @@ def plan_stages(n_items, n_landmarks, n_comparisons, n_components, has_landmarks
     total = min(total, n_queries_there_are(n_items))
     crowded = total < _SMALL_BUDGET * n_items or total > _LARGE_SHARE * n_queries_there_are(n_items)
     if crowded:
-        return None if has_landmarks else StagePlan(total, None, 0)
+        return None if has_landmarks else StagePlan(total, 0, 0, 0)
     first = int(_UNIFORM_SHARE * total)
     if first <= _MOST_UNIFORM:
-        return StagePlan(first, None, total - first)
-    first = int(_RANKING_SHARE * total)
-    ranking = plan_budget(n_items, n_landmarks, first, not has_landmarks)
-    n_ranking = (ranking.pilot + ranking.ranking) * n_landmarks * (n_items - 1)
-    return StagePlan(0, ranking, total - n_ranking)
+        return StagePlan(first, 0, 0, total - first)
+    a_shift = n_landmarks * (n_items - 1)
+    n_shifts = max(1, int(_RANKING_SHARE * total / a_shift))
+    n_of_sample = 0 if has_landmarks else _QUERIES_OF_SAMPLE * max(5, n_components) * min(n_items, SAMPLE_SIZE)
+    return StagePlan(0, n_of_sample, n_shifts, total - n_of_sample - n_shifts * a_shift)
 
 
 def draw_near_shifts(n_positions, n_queries, random_state):

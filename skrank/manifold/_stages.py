@@ -6,7 +6,7 @@ compared, along contiguous slices. Uniform triplets are the better first stage, 
 cloud; for millions of items a ranking from landmarks is the faster one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
@@ -15,12 +15,11 @@ from skrank._callbacks import UNWATCHED
 from skrank.manifold._joint_fit import maximize_likelihood
 from skrank.manifold._landmark_geometry import farthest_points, place_items
 from skrank.manifold._landmark_loss import LandmarkLoss
-from skrank.manifold._pilot import choose_landmarks
 from skrank.manifold._random_triplets import ask_random_triplets
 from skrank.manifold._ranking import draw_design, rank_from_landmarks
 from skrank.manifold._refinement import Refinement, refine_coarsely
 from skrank.manifold._responses import ask_landmark
-from skrank.manifold._settings import draw_near_shifts
+from skrank.manifold._settings import SAMPLE_SIZE, draw_near_shifts
 from skrank.manifold._triplet_fit import TripletData, TripletSettings, fit_triplets, spectral_start
 
 _FIRST_TOL = 0.05
@@ -63,23 +62,19 @@ def embed_uniform_triplets(oracle, items, n_triplets, settings, random_state, to
     return fit, loss
 
 
-def embed_from_landmarks(oracle, items, landmarks, n_landmarks, budget, settings, random_state, task=UNWATCHED):
-    """A first stage by landmark ordinal embedding; returns it and the landmarks."""
-    n_items, settings = len(items), settings.of_pilot()
-    pilot = None
-    if budget.pilot and landmarks is None:
-        design = draw_design("circulant", n_items, budget.pilot, random_state)
-        landmarks, pilot = choose_landmarks(oracle, items, n_landmarks, design, settings, random_state, task)
-    elif landmarks is None:
-        landmarks = random_state.permutation(n_items)[:n_landmarks]
-    exclude = () if pilot is None else pilot.design.shifts
-    design = draw_design("circulant", n_items, budget.ranking, random_state, exclude)
+def embed_from_landmarks(oracle, items, landmarks, n_landmarks, plan, settings, random_state, task=UNWATCHED):
+    """A first stage by landmark ordinal embedding, from landmarks that are far from each other in a sample."""
+    if landmarks is None:
+        sample = items[:SAMPLE_SIZE]  # in random order already
+        fit, _ = embed_uniform_triplets(oracle, sample, plan.n_of_sample, settings, random_state, _FIRST_TOL, task)
+        landmarks = farthest_points(fit.points, n_landmarks, random_state)
+    settings = settings.of_pilot()
+    design = draw_design("circulant", len(items), plan.n_shifts, random_state)
     ranking = rank_from_landmarks(oracle, items, landmarks, design, settings, task)
     points, _ = place_items(ranking.scores, landmarks, settings.n_components)
-    rankings = [ranking] if pilot is None else [pilot, ranking]
-    fit = refine_coarsely(points, rankings, settings, task)
-    losses = [one.loss for one in rankings]
-    return FirstStage(fit.points, fit.lapse, losses, sum(one.n_queries for one in rankings)), landmarks
+    ranking = replace(ranking, scores=None)
+    fit = refine_coarsely(points, [ranking], settings, task)
+    return FirstStage(fit.points, fit.lapse, [ranking.loss], plan.n_of_sample + ranking.n_queries)
 
 
 def ask_sorted(oracle, items, points, landmarks, n_queries, settings, random_state, task=UNWATCHED):
@@ -94,10 +89,22 @@ def ask_sorted(oracle, items, points, landmarks, n_queries, settings, random_sta
     return LandmarkLoss(list(task.track("compare near pairs", results, len(landmarks))), len(items), settings.n_jobs)
 
 
-def _ask_sorted_from(oracle, items, points, landmark, shifts, keeps_responses):
+def order_by_distance(points, landmark):
+    """The other items by their distance from one of them, the nearest first."""
     difference = (points - points[landmark]).astype(np.float32)
-    order = np.argsort(np.einsum("na,na->n", difference, difference), kind="stable")
-    order = order[order != landmark]
+    keys = np.einsum("na,na->n", difference, difference).view(np.uint32).astype(np.uint64)
+    # bits of a float that is not negative, then the index: numbers without ties, which numpy sorts several times as
+    # fast as it finds a stable order
+    keys <<= np.uint64(32)
+    keys |= np.arange(len(points), dtype=np.uint64)
+    keys.sort()
+    keys &= np.uint64(2**32 - 1)
+    order = keys.astype(np.int32)
+    return order[order != landmark]
+
+
+def _ask_sorted_from(oracle, items, points, landmark, shifts, keeps_responses):
+    order = order_by_distance(points, landmark)
     try:
         return ask_landmark(oracle, items, landmark, order, shifts, keeps_responses=keeps_responses)
     except Exception as error:
@@ -138,9 +145,7 @@ def embed_in_stages(oracle, items, landmarks, n_landmarks, plan, settings, rando
         fit, loss = embed_uniform_triplets(oracle, items, plan.n_uniform, settings, random_state, tol, task)
         first = FirstStage(fit.points, fit.lapse, [loss], len(loss))
     else:
-        first, landmarks = embed_from_landmarks(
-            oracle, items, landmarks, n_landmarks, plan.ranking, settings, random_state, task
-        )
+        first = embed_from_landmarks(oracle, items, landmarks, n_landmarks, plan, settings, random_state, task)
     if landmarks is None:
         landmarks = farthest_points(first.points, n_landmarks, random_state)
     if not plan.n_sorted:

@@ -102,6 +102,10 @@ class TripletLoss:
         """Loss without lapses and its gradient (n_items, n_components) at the coordinates X."""
         return self.evaluate(X, NO_LAPSE)[:2]
 
+    def gradient(self, X):
+        """Gradient without lapses."""
+        return self.evaluate(X).gradient
+
     def evaluate(self, X, lapse=NO_LAPSE):
         """Loss and its gradients at the coordinates X and the lapse rates (n_rates,), all of them zero or none."""
         X = np.asarray(X, self.dtype)

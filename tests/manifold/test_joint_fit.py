@@ -6,7 +6,9 @@ from scipy.optimize import approx_fprime
 from scipy.spatial.distance import cdist
 
 from skrank.datasets import make_triplets
+from skrank.manifold._gradient_descent import descend_by_gradient
 from skrank.manifold._joint_fit import JointLoss, StudentPrior, maximize_likelihood, relocate_items
+from skrank.manifold._quasi_newton import minimize_loss
 from skrank.manifold._settings import Settings
 from skrank.manifold._triplet_fit import TripletData, TripletSettings, fit_triplets
 from skrank.manifold._triplet_loss import TripletLoss
@@ -45,6 +47,21 @@ def test_it_finds_the_optimum_of_the_likelihood():
     assert fit.converged
     assert loss.evaluate(fit.points).value == pytest.approx(best.info["loss"], abs=1e-3)
     np.testing.assert_allclose(cdist(fit.points, fit.points), cdist(best.points, best.points), atol=0.02)
+
+
+def test_the_gradient_alone_leads_to_the_same_optimum():
+    triplets, X = make_triplets(40, 8000, noise="logistic", scale=1.0, random_state=0)
+    loss = JointLoss([TripletLoss(triplets, 40, dtype=np.float64)])
+    start = 1.3 * X + 0.3 * np.random.default_rng(0).standard_normal(X.shape)
+    best, _, _ = minimize_loss(loss, start, 300, 1e-4)
+    found, info = descend_by_gradient(loss, start, 100, 1e-3)
+    assert info["converged"]
+    assert info["n_iter"] < 40
+    assert loss.evaluate(found.astype(float)).value == pytest.approx(loss.evaluate(best).value, abs=1e-2)
+    counted = []
+    _, info = descend_by_gradient(loss, start, 3, 1e-3, lambda n_iter, _: counted.append(n_iter))
+    assert counted == [1, 2, 3]
+    assert not info["converged"]
 
 
 def test_the_prior_keeps_noise_off_an_axis_that_the_responses_do_not_tell():

@@ -57,6 +57,12 @@ def test_loss_and_gradients_are_those_of_the_triplets(problem, lapse):
     np.testing.assert_allclose(ours.lapse_gradient, theirs.lapse_gradient, rtol=1e-4)
 
 
+def test_the_gradient_alone_is_that_of_the_loss(problem):
+    X, responses, _ = problem
+    loss = LandmarkLoss(responses, N_ITEMS)
+    np.testing.assert_array_equal(loss.gradient(X), loss.evaluate(X).gradient)
+
+
 @pytest.mark.parametrize("lapse", [NO_LAPSE, LAPSE])
 def test_information_is_that_of_the_triplets(problem, lapse):
     X, responses, triplets = problem

@@ -7,6 +7,7 @@ from scipy.stats import chisquare
 from skrank.manifold import CountingOracle, EuclideanOracle, LandmarkOrdinalEmbedding
 from skrank.manifold._random_triplets import distinct_triplets
 from skrank.manifold._settings import draw_near_shifts, n_queries_there_are, plan_stages
+from skrank.manifold._stages import order_by_distance
 from skrank.metrics import procrustes_error
 
 
@@ -20,10 +21,10 @@ def test_the_plan_keeps_to_the_budget(n_items, n_comparisons):
     plan = plan_stages(n_items, 20, n_comparisons, 2, False)
     total = 50 * n_items * np.log(n_items) if n_comparisons == "auto" else n_comparisons
     total = min(total, n_queries_there_are(n_items))
-    ranking = 0 if plan.ranking is None else (plan.ranking.pilot + plan.ranking.ranking) * 20 * (n_items - 1)
-    assert plan.n_uniform + ranking + plan.n_sorted == pytest.approx(total, abs=1)
+    ranking = plan.n_shifts * 20 * (n_items - 1)
+    assert plan.n_uniform + plan.n_of_sample + ranking + plan.n_sorted == pytest.approx(total, abs=1)
     assert (plan.n_sorted == 0) == (total < 100 * n_items or total > 0.05 * n_queries_there_are(n_items))
-    assert (plan.ranking is not None) == (n_items == 10**6)
+    assert (plan.n_shifts > 0) == (plan.n_of_sample > 0) == (n_items == 10**6)
 
 
 def test_near_shifts_keep_to_the_budget_and_are_near():
@@ -93,9 +94,22 @@ def test_few_responses_are_all_about_uniform_queries():
     assert procrustes_error(X, model.embedding_) < 0.06
 
 
-def test_the_first_stage_may_be_a_ranking(monkeypatch):
+@pytest.mark.parametrize("most_for_prior", [10**7, 1000])
+def test_the_first_stage_may_be_a_ranking_and_descents_may_be_without_values(monkeypatch, most_for_prior):
     monkeypatch.setattr("skrank.manifold._settings._MOST_UNIFORM", 1000)
+    monkeypatch.setattr("skrank.manifold._settings.SAMPLE_SIZE", 300)
+    monkeypatch.setattr("skrank.manifold._stages.SAMPLE_SIZE", 300)
+    monkeypatch.setattr("skrank.manifold._joint_fit._MOST_FOR_PRIOR", most_for_prior)
     X = np.random.default_rng(0).standard_normal((1000, 2))
-    model = LandmarkOrdinalEmbedding(oracle=EuclideanOracle(noise="logistic"), random_state=0).fit(X)
+    oracle = CountingOracle(EuclideanOracle(noise="logistic"))
+    model, threaded = (
+        LandmarkOrdinalEmbedding(oracle=oracle, random_state=0, n_jobs=n_jobs).fit(X) for n_jobs in (None, 2)
+    )
     assert procrustes_error(X, model.embedding_) < 0.006
-    assert model.n_queries_ <= 50 * 1000 * np.log(1000)
+    assert 2 * model.n_queries_ == oracle.n_queries <= 2 * 50 * 1000 * np.log(1000)
+    np.testing.assert_array_equal(threaded.embedding_, model.embedding_)
+
+
+def test_items_are_ordered_by_distance_and_ties_by_index():
+    points = np.array([[0.0, 0], [3, 0], [-1, 0], [1, 0], [0, 0]])
+    assert order_by_distance(points, 0).tolist() == [4, 2, 3, 1]
