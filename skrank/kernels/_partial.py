@@ -75,8 +75,10 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
         time depends on the lists, but not on the number of items, with "kendall", and with "mallows" if `unranked` is
         "last" and lists have no ties; other kernels convert X to a dense array. None rejects a sparse X; for a dense X,
         this parameter is ignored.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the samples. The samples of a ranking depend only on the seed and the ranking.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the samples. The samples of a ranking depend only on the seed and the ranking. The default is fixed, so
+        that the clones in a search or a cross-validation use the same samples; `standard_error_` reports the sampling
+        error. None draws a new seed in each fit.
     n_jobs : int, default=None
         Number of joblib workers for blocks of rows: threads unless overridden by ``joblib.parallel_config``.
 
@@ -180,7 +182,7 @@ class PartialRankingKernel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin
         output: Literal["kernel", "distance"] = "kernel",
         normalize: bool = False,
         unranked: Unranked = None,
-        random_state: RandomState = None,
+        random_state: RandomState = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.kernel = kernel

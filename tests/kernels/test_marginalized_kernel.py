@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 from sklearn import clone
-from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel
 
 from skrank._mallows import mirror
 from skrank._rankings import densify
+from skrank.datasets import make_rankings
 from skrank.kernels import (
     DistanceInducedKernel,
     HammingKernel,
@@ -348,3 +349,17 @@ def test_samples_can_be_taken():
 def test_gradient_without_hyperparameters_is_empty():
     values, gradient = pair_means_and_gradient(KendallKernel(), sample_consistent(densify(np.array(TIES, float)), 4, 0))
     assert gradient.shape == (*values.shape, 0)
+
+
+def test_gaussian_processes_take_missing_items_by_a_number():
+    rng = np.random.default_rng(0)
+    X = make_rankings(80, 4, random_state=0).astype(float)
+    y = X[:, 0] - X[:, 1]
+    X[rng.random(X.shape) < 0.2] = np.nan
+    kernel = MarginalizedKernel(MallowsKernel(nu=0.3, missing_values=-1))
+    np.testing.assert_array_equal(kernel(np.nan_to_num(X, nan=-1)), MarginalizedKernel(MallowsKernel(nu=0.3))(X))
+    process = GaussianProcessRegressor(kernel, alpha=0.5, optimizer=None)
+    with pytest.raises(ValueError, match="contains NaN"):
+        process.fit(X, y)
+    filled = np.nan_to_num(X, nan=-1)
+    assert process.fit(filled[:60], y[:60]).score(filled[60:], y[60:]) > 0.3

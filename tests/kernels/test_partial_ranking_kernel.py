@@ -425,3 +425,13 @@ def test_constants_keep_the_closed_form_on_either_side():
     np.testing.assert_allclose(shifted, expected / 3 + 2, atol=1e-15)
     # a square of expectations is not the expectation of a square
     assert PartialRankingKernel(KendallKernel() * KendallKernel()).fit(X).method_ != "exact"
+
+
+def test_clones_sample_alike_unless_told_otherwise():
+    X = [[0, 1, np.nan, 2], [1, np.nan, 0, np.nan], [2, 0, 1, np.nan]]
+    kernel = PartialRankingKernel("mallows", nu=0.2)
+    first, second = (clone(kernel).fit_transform(X) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    kernel.set_params(random_state=None)
+    first, second = (clone(kernel).fit_transform(X) for _ in range(2))
+    assert (first != second).any()
