@@ -1,10 +1,10 @@
-"""Warnings of skrank, beside those of `sklearn.exceptions`."""
+"""Warnings of skrank, in addition to those of `sklearn.exceptions`."""
 
 __all__ = ["ComponentLimitWarning", "InsufficientDataWarning", "SeparationWarning"]
 
 
 class ComponentLimitWarning(UserWarning):
-    """An automatic number of components reached the largest that was allowed, so that there may be more.
+    """The automatic number of components reached the allowed maximum, so there may be more.
 
     Examples
     --------
@@ -22,11 +22,11 @@ class ComponentLimitWarning(UserWarning):
 
 
 class InsufficientDataWarning(UserWarning):
-    """The data say too little about what was asked; the message says what, and what to do about it.
+    """The data are insufficient for the requested result; the message describes what is lacking and what to do.
 
     See Also
     --------
-    sklearn.exceptions.ConvergenceWarning : An iteration stopped before it was done.
+    sklearn.exceptions.ConvergenceWarning : An iteration stopped before it converged.
 
     Examples
     --------

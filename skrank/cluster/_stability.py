@@ -104,43 +104,45 @@ def cluster_stability(
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> ClusterStability:
-    """Cluster rankings, and tell which clusters random halves of them find again.
+    """Cluster rankings, and find out which clusters random halves of them find again.
 
-    Clusters of a sample are always there; whether they are groups is another question. Halves answer it (Hennig 2007),
-    but few rankings, few items and repeated rankings make even one cloud look stable. So clusters count as stable only
-    if draws from one Mallows model, fitted to X, with the ties, missing items and repeated rankings of X, hardly ever
-    are: by the largest of their least stabilities over all numbers of clusters tried.
+    A clustering algorithm always finds clusters, even if there are no groups. Random halves show which clusters are
+    found again (Hennig 2007), but with few rankings, few items or repeated rankings, even a single group can look
+    stable. Clusters therefore only count as stable if those in draws from a single Mallows model rarely are. The model
+    is fitted to X, and the draws have the ties, missing items and repeated rankings of X. The statistic is the
+    stability of the least stable cluster, maximized over all numbers of clusters that are tried.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_items)
-        Rank matrix, ties and missing items allowed. Each row is one ranking: repeat rows that were seen repeatedly.
-        Memory grows with the square of their number.
+        Rank matrix, ties and missing items allowed. Each row is one ranking: repeat rows that occurred repeatedly.
+        Memory increases with the square of their number.
     n_clusters : int or sequence of int, default=(2, 3, 4, 5, 6, 7, 8)
-        Numbers of clusters. Of several, that with the best mean silhouette among those that are stable is taken, or, if
-        none is, the most stable one.
+        Numbers of clusters. If there are several, the one with the best mean silhouette among the stable ones is
+        selected or, if none is stable, the most stable one.
     kernel : str, kernel object or PartialRankingKernel, default="kendall"
-        As :class:`~skrank.kernels.PartialRankingKernel` takes it; its values are normalized.
+        A kernel as in :class:`~skrank.kernels.PartialRankingKernel`; its values are normalized.
     linkage : {"ward", "average", "complete", "single"}, default="ward"
         How clusters are joined.
     n_halves : int, default=30
         Number of halves.
     n_null : int, default=39
-        Number of draws from one Mallows model; 0 for no comparison. They are made only if they can change the verdict.
+        Number of draws from a single Mallows model; 0 for no comparison. They are only drawn if they can change the
+        result.
     random_state : int, RandomState instance or None, default=None
-        For halves, draws, and kernels that are sampled.
+        Determines the halves, the draws, and the samples of kernels.
     n_jobs : int or None, default=None
-        Draws in parallel, through joblib.
+        Number of parallel jobs for the draws.
 
     Returns
     -------
     result : ClusterStability
-        With `labels`, `stability`, `shares`, `share_errors`, `pvalue`, `is_stable` and more; prints as a table.
+        With `labels`, `stability`, `shares`, `share_errors`, `pvalue`, `is_stable` and more. Printing it shows a table.
 
     Raises
     ------
     ValueError
-        If fewer distinct rankings order two items than clusters are asked for.
+        If there are fewer distinct rankings that order two items than clusters.
 
     See Also
     --------

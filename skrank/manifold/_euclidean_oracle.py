@@ -19,37 +19,37 @@ _LEAST_SIZE = 1e-140  # of a number that is not lost when its square is added to
 
 
 class EuclideanOracle(SharedOracle):
-    """Answers from the distances between the rows, exact or noisy.
+    """Respond according to the distances between the rows, exactly or with noise.
 
-    With D the squared distance, left is answered to be nearer than right
+    With the squared distance D, the response is that left is nearer than right
 
-    - exactly where D(anchor, left) < D(anchor, right), with `noise=None`;
-    - with probability f(scale * (D(anchor, right) - D(anchor, left))), f the logistic function, with
+    - if and only if D(anchor, left) < D(anchor, right), with `noise=None`;
+    - with probability f(scale * (D(anchor, right) - D(anchor, left))), where f is the logistic function, with
       `noise="logistic"`: the model of [1]_ and of :class:`~skrank.manifold.LandmarkOrdinalEmbedding`;
-    - where D(anchor, left) < D(anchor, right), but flipped with probability `flip_rate`, with `noise="flip"`.
+    - if D(anchor, left) < D(anchor, right), but reversed with probability `flip_rate`, with `noise="flip"`.
 
-    The noise is a hash of the question and of the seed: the same question always has the same answer, whichever item is
-    on the left, in whatever batch, and in whatever process.
+    The noise is a hash of the query and the seed: the same query always has the same response, regardless of which item
+    is on the left, the batch and the process.
 
     Parameters
     ----------
     metric : {"euclidean", "manhattan", "cosine", "l1", "l2", "cityblock"} or callable, default="euclidean"
         Distance between two rows, as in :func:`sklearn.metrics.pairwise.paired_distances`.
     noise : {None, "logistic", "flip"}, default=None
-        How answers err.
+        Kind of noise.
     scale : "auto" or float, default="auto"
         Factor of the squared distances in logistic noise. "auto" is ``1 / median |D_ij - D_ik|`` over random triplets
         of rows, so that the noise does not depend on the units of X. The rows are those of the first call, or those
         that :class:`~skrank.manifold.LandmarkOrdinalEmbedding` is fitted on.
     flip_rate : float in [0, 0.5], default=0.1
-        Share of the answers that `noise="flip"` flips.
+        Proportion of the responses that `noise="flip"` reverses.
     random_state : int, default=0
         Seed of the noise.
 
     Attributes
     ----------
     scale_ : float
-        The scale in use; exists after the first question.
+        The scale that is used; exists after the first query.
 
     References
     ----------
@@ -101,7 +101,7 @@ class EuclideanOracle(SharedOracle):
         return self._answers(self._halved(near), self._halved(far), noise)
 
     def bind(self, X: ArrayLike) -> Self:
-        """An oracle for questions about these rows, which sets the scale.
+        """Return an oracle for queries about these rows, which determine the scale.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class EuclideanOracle(SharedOracle):
         return bound
 
     def start(self, anchor: int, order: Array) -> Any:
-        """Answers in slices, for the circulant design; only of a bound oracle.
+        """Respond in blocks, for the circulant design. Only for a bound oracle.
 
         Parameters
         ----------

@@ -31,14 +31,15 @@ _FIRST_PANEL_SHARE = 0.3
 
 
 class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Coordinates from responses to "is A nearer to B or to C?", asked of an oracle; scales to millions of items.
+    """Coordinates of items from an oracle's responses to "is A nearer to B or to C?", for up to millions of items.
 
-    The estimator chooses its queries. By default it asks in two stages. The first, of uniform queries, gives a rough
-    embedding (of millions of items, a ranking from landmarks). The second compares, from *landmarks* that are far from
-    each other, pairs of items that are at nearly equal distances by the first: these inform most. All responses
-    together are then fitted by maximum likelihood, under a prior whose width on each axis is estimated.
+    The estimator chooses its queries. By default it asks in two stages. The first stage asks uniform queries and gives
+    a rough embedding (with millions of items, it ranks them from landmarks instead). The second stage compares items at
+    nearly equal distances, according to the first stage, from *landmarks* that are far from each other; these queries
+    are the most informative. The coordinates are then fitted to all responses by maximizing the likelihood times a
+    prior, whose width on each axis is estimated.
 
-    The plain method of [1]_ is available, too: `landmarks="random", design="iid", refine=None`. A Bradley-Terry model
+    The basic method of [1]_ is also available: `landmarks="random", design="iid", refine=None`. A Bradley-Terry model
     scores the items by their squared distance from each landmark, up to a shift; the geometry of the landmarks
     determines the shifts, and landmark multidimensional scaling places all items.
 
@@ -47,63 +48,65 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
     n_components : int, default=2
         Dimension of the embedding.
     oracle : callable or None, default=None
-        Who responds: `oracle(anchors, left, right)` is given three arrays of rows of X, of one length, and returns a
-        boolean array, True where the left row is nearer to the anchor than the right row. See
+        Callable that responds: `oracle(anchors, left, right)` receives three arrays of rows of X with the same length
+        and returns a boolean array, True where the left row is nearer to the anchor than the right row. See
         :class:`~skrank.manifold.Oracle`, and :class:`~skrank.manifold.BlockOracle` for optional methods that make it
-        faster. None takes the rows as points and responds by their Euclidean distances, without noise; the scale of
-        the embedding is then arbitrary. A callable object is copied when the estimator is cloned, unless it defines
-        `__sklearn_clone__`.
+        faster. None treats the rows as points and responds according to their Euclidean distances without noise; the
+        scale of the embedding is then arbitrary. A callable object is copied when the estimator is cloned, unless it
+        defines `__sklearn_clone__`.
     n_landmarks : "auto" or int, default="auto"
         Number of landmarks, at least `n_components + 3`. "auto" is the larger of 20 and `4 * n_components`, or all
         items if there are fewer.
     landmarks : {"maxmin", "random"} or array-like of int, default="maxmin"
-        "maxmin" takes items that are far from each other in the embedding of the first stage, or in a pilot embedding
-        for a tenth of the queries with another `design`. Or the rows of X to use.
+        "maxmin" selects items that are far from each other in the embedding of the first stage or, with another
+        `design`, in a pilot embedding from a tenth of the queries. "random" selects random items. An array lists the
+        rows of X to use.
     n_comparisons : "auto" or int, default="auto"
-        Largest number of queries in all. "auto" is about 50 n ln n for n items, and in proportion to the dimension
-        above 5; with another `design` than "auto", at least 30 responses about each item from each landmark.
+        Maximum total number of queries. "auto" is about 50 n ln n for n items, and increases in proportion to the
+        dimension above 5; if `design` is not "auto", it is at least 30 responses about each item from each landmark.
     alpha : float in [1e-6, 1e6], default=0.1
-        Ridge penalty on the scores of a ranking: keeps those of items that always win or lose finite.
+        Ridge penalty on the scores of a ranking, which keeps the scores of items that always win or lose finite.
     design : {"auto", "circulant", "iid"}, default="auto"
-        Which queries are asked. "auto" has the two stages; all queries are uniform where there are fewer than 100
-        responses an item, and it is "circulant" with `refine=None` or "ste". "circulant" compares all items from each
-        landmark, in cyclic shifts of a random order. "iid" has independent uniform pairs for each landmark as in [1]_,
-        equally accurate and much slower.
+        Which queries are asked. "auto" uses the two stages; with fewer than 100 responses per item, all queries are
+        uniform, and with `refine=None` or "ste", it is "circulant". "circulant" compares all items from each landmark
+        in cyclic shifts of a random order. "iid" compares independent uniform pairs for each landmark, as in [1]_,
+        which is equally accurate and much slower.
     refine : {"mle", "ste"} or None, default="mle"
-        "mle" maximizes the likelihood of all responses in the coordinates. "ste" (LOE-STE of [1]_) spends
-        `warm_start_share` of the queries on landmarks, the rest on uniform triplets, and fits those by stochastic
-        triplet embedding. None is without refinement, as in [1]_.
+        "mle" maximizes the likelihood of all responses in the coordinates. "ste" (LOE-STE of [1]_) uses a proportion
+        `warm_start_share` of the queries for landmarks and the rest for uniform triplets, which it fits by stochastic
+        triplet embedding. None does not refine, as in [1]_.
     lapse : float in [0, 0.5) or "auto", default=0.0
-        Rate of responses that are wrong whatever the distances; "auto" estimates it. Only with `refine="mle"`, and not
-        with `design="iid"`.
+        Proportion of responses that are wrong regardless of the distances; "auto" estimates it. Only with
+        `refine="mle"`, and not with `design="iid"`.
     warm_start_share : float in (0, 1), default=None
-        Share of the queries that is about landmarks with `refine="ste"`, and an error otherwise; None is 0.3.
+        Proportion of the queries that are about landmarks with `refine="ste"`; otherwise, it must be None. None means
+        0.3.
     tol : float, default=0.02
-        The fit stops when the root mean square of the remaining step is below this share of a standard error, of a
-        coordinate or of a score; ten times as much where scores are only the start of a refinement.
+        The fit stops when the root mean square of the remaining step, in standard errors of a coordinate or of a score,
+        is below `tol`, or below `10 * tol` for scores that are only the start of a refinement.
     max_iter : int, default=30
-        Largest number of passes over the responses in each ranking; ten times as many in each refinement.
+        Maximum number of passes over the responses in each ranking; a refinement has at most ten times as many.
     random_state : int, RandomState instance or None, default=None
         Determines which queries are asked.
     n_jobs : int or None, default=None
-        Number of landmarks treated at once, by :mod:`joblib`: in threads, unless overridden by
+        Number of landmarks processed in parallel by :mod:`joblib`: in threads unless overridden by
         `joblib.parallel_config`.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        Coordinates of the rows of X, centered, on principal axes, the largest of each axis positive. Their unit is that
-        of the logistic model: P(left nearer) = f(D_right - D_left), D the squared distance from the anchor. Identical
-        rows are one item and have one place.
+        Coordinates of the rows of X, centered, on principal axes, with the largest coordinate of each axis positive.
+        Their unit is that of the logistic model P(left nearer) = f(D_right - D_left), where D is the squared distance
+        from the anchor. Identical rows are the same item and have the same coordinates.
     landmarks_ : ndarray of shape (n_landmarks,)
         Rows of X that are landmarks.
     landmark_distances_ : ndarray of shape (n_landmarks, n_landmarks)
         Squared distances between the landmarks in the embedding.
     landmark_scores_ : ndarray of shape (n_samples, n_landmarks)
-        Bradley-Terry scores of each item (0 for the landmark itself), of mean zero in each column. Exists where the
+        Bradley-Terry scores of each item (0 for the landmark itself), with mean zero in each column. Only exists if the
         items were ranked from all landmarks, in one stage.
     shifts_ : ndarray of shape (n_landmarks,)
-        What makes each column of scores squared distances; exists where `landmark_scores_` does.
+        The constant that converts each column of scores to squared distances. Only exists if `landmark_scores_` does.
     lapse_ : float
         Lapse rate, given or estimated.
     n_queries_ : int
@@ -111,13 +114,13 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
     n_iter_ : int
         Number of iterations of the refinement, 1 without one.
     residual_ : float
-        Square root of chi-squared per degree of freedom of the responses given the embedding: 1 where the model holds,
-        less for responses without noise, more where n_components is too small or the noise is of another kind.
+        Square root of chi-squared per degree of freedom of the responses given the embedding: 1 if the model holds,
+        less for responses without noise, and more if `n_components` is too small or the noise has another distribution.
     expected_error_ : float
-        Expected Procrustes error (:func:`skrank.metrics.procrustes_error`) of the embedding where the model holds, from
+        Expected Procrustes error (:func:`skrank.metrics.procrustes_error`) of the embedding if the model holds, from
         the Fisher information of the responses.
     oracle_ : callable
-        The oracle that was asked, bound to the items where it can be.
+        The oracle that was asked, bound to the items if it supports that.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -135,11 +138,11 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
     Warns
     -----
     skrank.exceptions.InsufficientDataWarning
-        If the responses do not determine the embedding: an expected error above .06, an axis that they determine to
-        less than 70 percent, or items that are farther than all that they were compared with. With another design than
-        "auto" also fewer than 30 responses an item and landmark, and landmarks that hardly span the last axis.
+        If the responses do not determine the embedding: the expected error is above .06, an axis is determined to less
+        than 70 percent, or items are farther than all that they were compared with. With a `design` other than "auto",
+        also if there are fewer than 30 responses per item and landmark, or if landmarks hardly span the last axis.
     sklearn.exceptions.ConvergenceWarning
-        If the embedding does not explain the responses (`residual_` above 1.15), or the fit did not converge.
+        If the embedding does not explain the responses (`residual_` above 1.15), or if the fit did not converge.
 
     See Also
     --------
@@ -148,16 +151,16 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
 
     Notes
     -----
-    X may be anything that the oracle understands: features, or one column of identifiers. It keeps its dtype.
+    X can contain whatever the oracle needs: features, or one column of identifiers. Its dtype is preserved.
 
-    With more components than the items have dimensions the embedding bends into them, an error that no warning tells:
-    points on a line have a Procrustes error of about .1 in the plane, .3 where responses have no noise. Compare
-    `residual_` and held-out responses for several `n_components`.
+    If there are more components than the items have dimensions, the embedding bends into the additional components, and
+    no warning is issued: points on a line have a Procrustes error of about .1 in the plane, and of .3 if responses have
+    no noise. Compare `residual_` and held-out responses for several values of `n_components`.
 
-    `transform` gives a row that was fitted its place in `embedding_`. A new row is compared, from each landmark, with
-    about as many embedded items as an embedded item was, the same for all rows at first, then items that are about as
-    far from the landmark as the row seems to be. It is placed by maximum a posteriori, and its place does not depend
-    on the rows that come with it.
+    For a row that was fitted, `transform` returns its coordinates in `embedding_`. A new row is compared, from each
+    landmark, with about as many embedded items as in the fit: first with the same items for all rows, then with items
+    that are about as far from the landmark as the row appears to be. Its coordinates are the maximum a posteriori
+    estimate and do not depend on the other rows.
 
     References
     ----------

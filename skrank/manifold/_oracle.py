@@ -16,9 +16,9 @@ class Oracle(Protocol):
     """Any callable that returns whether `left` is nearer to the anchor than `right`: a function will do.
 
     Responses must not depend on what was asked before, or embeddings are not reproducible. The optional methods are
-    those of :class:`BindableOracle` and :class:`BlockOracle`. A class that holds a counter, a connection or a lock
-    defines `__sklearn_clone__` to return itself, so that a search does not copy it; oracles that other processes use
-    must survive pickling.
+    those of :class:`BindableOracle` and :class:`BlockOracle`. A class that contains a counter, a connection or a lock
+    should define `__sklearn_clone__` to return itself, so that a search does not copy it. Oracles that other processes
+    use must support pickling.
 
     See Also
     --------
@@ -53,11 +53,11 @@ class Oracle(Protocol):
 
 @runtime_checkable
 class BindableOracle(Oracle, Protocol):
-    """An oracle that is told the items before it is asked about them.
+    """An oracle that receives the items before it is asked about them.
 
     See Also
     --------
-    BlockOracle : Knows the items by their index, too.
+    BlockOracle : Also identifies the items by their index.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class BindableOracle(Oracle, Protocol):
         Returns
         -------
         Oracle
-            The oracle to ask in that fit and in `transform`: itself, or another that knows the items.
+            The oracle to use in this fit and in `transform`: the oracle itself, or another one that knows the items.
         """
         ...
 
@@ -86,11 +86,11 @@ class BindableOracle(Oracle, Protocol):
 class BlockOracle(BindableOracle, Protocol):
     """A bound oracle that responds to the queries of a circulant design in blocks, by index instead of by row.
 
-    This is the fast path to millions of items: a response then costs a few nanoseconds.
+    This makes millions of items feasible, because a response then takes a few nanoseconds.
 
     See Also
     --------
-    EuclideanOracle : Has it.
+    EuclideanOracle : Implements this protocol.
 
     Examples
     --------
@@ -117,9 +117,9 @@ class BlockOracle(BindableOracle, Protocol):
         Returns
         -------
         callable
-            `block(start, stop, shift)`: a boolean array, for each position t in [start, stop) whether the item
-            order[t] is nearer to the anchor than order[(t + shift) % len(order)]. It may be overwritten by the next
-            call. No block is longer than 32768.
+            `block(start, stop, shift)`: a boolean array, for each position t in [start, stop) whether the item order[t]
+            is nearer to the anchor than order[(t + shift) % len(order)]. The array may be overwritten by the next call.
+            Blocks have at most 32768 positions.
         """
         ...
 

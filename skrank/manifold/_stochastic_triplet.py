@@ -31,11 +31,11 @@ _STARTS_OF_FEW = 9
 class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
     r"""Coordinates from recorded responses to "is item j or item k more like item i?".
 
-    Maximum likelihood under the model of stochastic triplet embedding [1]_: with D the squared Euclidean distances of
-    the embedding, the response "j is nearer to i than k" has the probability
-    :math:`e + (1 - 2e) / (1 + e^{D_{ij} - D_{ik}})`, with the lapse rate :math:`e`, the share of responses that are
-    guessed wrong whatever the distances. The coordinates therefore have a scale: distances are in units of the noise
-    of the responses.
+    The coordinates maximize the likelihood of the model of stochastic triplet embedding [1]_. With the squared
+    Euclidean distances D of the embedding, the response "j is nearer to i than k" has the probability :math:`e + (1 -
+    2e) / (1 + e^{D_{ij} - D_{ik}})`, where the lapse rate :math:`e` is the proportion of responses that are wrong
+    regardless of the distances. The coordinates therefore have a scale: distances are in units of the noise of the
+    responses.
 
     The fit starts from the leading eigenvectors of the signed counts of the responses, then runs L-BFGS in coordinates
     in which each item has unit curvature. Its memory is proportional to the number of responses.
@@ -44,78 +44,80 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
     ----------
     n_components : int or "auto", default=2
         Number of dimensions of the embedding. "auto" tries 1, 2, ... (at most 10) as long as the likelihood of held-out
-        responses gains, and takes the smallest number within one standard error of the best; three fits for each.
+        responses increases, and selects the smallest number within one standard error of the best. It takes three fits
+        for each number.
     n_items : int, default=None
-        Number of items. None: the rows of `init` if that is an array, the number of `items` if they are given, or else
-        the largest index in the triplets plus one. Give it where the last items may be missing from some responses, as
-        in cross-validation.
+        Number of items. None means the number of rows of `init` if that is an array, the number of `items` if they are
+        given, and otherwise the largest index in the triplets plus one. Pass it if the triplets may not contain the
+        last items, as in cross-validation.
     items : array-like of shape (n_items,), default=None
-        Labels of the items, where the triplets hold labels instead of indices, in the order of the rows of
-        `embedding_`. None: triplets of numbers hold indices; of other labels, the labels are sorted.
+        Labels of the items in the order of the rows of `embedding_`, if the triplets contain labels instead of indices.
+        None means that triplets of numbers contain indices; if triplets contain other labels, these are sorted.
     kernel : {"logistic", "student", "auto"}, default="logistic"
-        How responses depend on distances. "student" is t-STE [1]_: :math:`D` is replaced by
-        :math:`\frac{\nu + 1}{2} \log(1 + D/\nu)`, so that far items count little. It predicts some recorded human
-        responses better and costs accuracy where the logistic model holds. "auto" takes "logistic" unless the
-        likelihood of held-out responses prefers "student" by more than a standard error; six fits more.
+        How responses depend on distances. "student" is t-STE [1]_: :math:`D` is replaced by :math:`\frac{\nu + 1}{2}
+        \log(1 + D/\nu)`, so that distant items have little influence. It predicts some recorded human responses better,
+        but is less accurate if the logistic model holds. "auto" selects "logistic" unless the likelihood of held-out
+        responses is higher for "student" by more than a standard error, which takes six more fits.
     nu : float or "auto", default="auto"
-        Degrees of freedom of the Student kernel. "auto" is `max(1, n_components - 1)`, as in [1]_. An error with
-        `kernel="logistic"`, where it has no meaning.
+        Degrees of freedom of the Student kernel. "auto" is `max(1, n_components - 1)`, as in [1]_. With
+        `kernel="logistic"`, a number is an error.
     alpha : float or "auto", default="auto"
-        Strength of the regularization: the negative log-likelihood gains alpha/2 times the sum of squared coordinates,
-        a normal prior of standard deviation :math:`1/\sqrt{\alpha}`. "auto" is empirical Bayes [2]_, for at most three
-        times the price of one fit; 0.1 with the Student kernel. 0 is maximum likelihood, which
-        follows the noise of few responses and has no scale for responses without noise.
+        Strength of the regularization: alpha/2 times the sum of squared coordinates is added to the negative
+        log-likelihood, which corresponds to a normal prior with standard deviation :math:`1/\sqrt{\alpha}`. "auto" uses
+        empirical Bayes [2]_, which takes at most three times the time of one fit, and 0.1 with the Student kernel. 0 is
+        maximum likelihood, which overfits if there are few responses and has no scale for responses without noise.
     lapse : float in [0, 0.5) or "auto", default=0.0
-        Rate of responses that are wrong whatever the distances: slips, misread queries, inattentive raters. "auto"
-        estimates it, one rate for each rater where `fit` is told who responded. One careless rater in five, or one
-        response in ten, otherwise dominates the error; where nobody errs, "auto" changes next to nothing.
+        Proportion of responses that are wrong regardless of the distances, due to slips, misread queries or inattentive
+        raters. "auto" estimates it, with a separate rate for each rater if `rater` is passed to `fit`. Otherwise, one
+        careless rater in five, or one wrong response in ten, dominates the error. If nobody errs, "auto" makes almost
+        no difference.
     init : {"spectral", "random"} or array-like of shape (n_items, n_components), default="spectral"
-        Where to start. "spectral" needs a fraction of the iterations of "random" and avoids its poor local optima. An
-        array is a warm start: a former `embedding_`, or another method's coordinates at about the right scale.
+        Starting point. "spectral" needs a fraction of the iterations of "random" and avoids its poor local optima. An
+        array is a warm start: a previous `embedding_`, or the coordinates of another method at about the right scale.
     n_init : int or "auto", default="auto"
-        Number of starts, of which the best is kept; all but the first are random. "auto" is 9 for up to 12 items, 1
-        for more items or where `init` is an array.
+        Number of starts; the best result is kept. All starts except the first are random. "auto" is 9 for up to 12
+        items, and 1 for more items or if `init` is an array.
     max_iter : int, default=300
-        Largest number of L-BFGS iterations of each start. From the spectral start some 10 to 20 are usual.
+        Maximum number of L-BFGS iterations for each start. From the spectral start, 10 to 20 are typical.
     tol : float, default=0.02
-        The fit stops when the remaining step of the coordinates (root mean square) is below `tol` of their standard
-        errors: beyond that, iterations move the embedding by less than the noise of the responses leaves open.
+        The fit stops when the remaining step of the coordinates (root mean square) is below `tol` times their standard
+        errors. Further iterations would move the embedding by much less than its uncertainty.
     random_state : int, RandomState instance or None, default=None
-        Seeds the eigenvectors' iteration, the random starts and the held-out folds. Two fits from the spectral start
-        agree to within `tol`.
+        Determines the start of the eigenvector iteration, the random starts and the held-out folds. Two fits from the
+        spectral start agree to within `tol`.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_items, n_components)
         Coordinates: centered, on their principal axes, longest first, with the signs that make the largest absolute
-        coordinate of each axis positive. An item that no triplet contains stays where it started, which says nothing.
+        coordinate of each axis positive. The coordinates of an item that no triplet contains are meaningless.
     items_ : ndarray of shape (n_items,)
-        Label of each row of `embedding_`: indices, where the triplets hold indices.
+        Label of each row of `embedding_`: indices if the triplets contain indices.
     loss_ : float
-        Negative log-likelihood at `embedding_`, a sum over the responses, with the regularization.
+        Negative log-likelihood at `embedding_`, summed over the responses, plus the regularization.
     n_iter_ : int
-        Iterations done by the best start.
+        Number of iterations of the best start.
     alpha_ : float
-        Strength of the regularization used.
+        Strength of the regularization that is used.
     lapse_ : float or ndarray of shape (n_raters,)
-        Lapse rate, given or estimated, of all responses or of each of `raters_`.
+        Lapse rate, given or estimated, for all responses or for each of `raters_`.
     raters_ : ndarray of shape (n_raters,)
-        Labels of the raters, sorted; exists where `fit` was told the raters.
+        Labels of the raters, sorted. Only exists if `rater` was passed to `fit`.
     kernel_ : str
         "logistic" or "student".
     n_components_ : int
-        Number of components used.
+        Number of components that are used.
     held_out_log_likelihood_ : ndarray of shape (n_tried,)
         Mean log-likelihood of a held-out response with 1, 2, ... components; exists with `n_components="auto"`.
     n_features_in_ : int
         3, the number of columns of the triplets.
     feature_names_in_ : ndarray of shape (3,)
-        Names of the columns, when the triplets come as a DataFrame with string names.
+        Names of the columns if X is a DataFrame with string names.
 
     See Also
     --------
-    LandmarkOrdinalEmbedding : Chooses its queries itself; much faster when an oracle can be asked.
-    skrank.metrics.triplet_accuracy : The score, for any coordinates.
+    LandmarkOrdinalEmbedding : Chooses its own queries; much faster if there is an oracle.
+    skrank.metrics.triplet_accuracy : The same score for any coordinates.
 
     References
     ----------
@@ -203,17 +205,17 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_triplets, 3), or a sparse tensor of shape (n_items, n_items, n_items)
-            Indices (or labels) (i, j, k) of an anchor i and two other items. Or, with the attributes `coords` and
-            `data` of an array of the package sparse, at (i, j, k) how often j was nearer to i than k, negative where
-            k was.
+            Indices (or labels) (i, j, k) of an anchor i and two other items. Or an object with the attributes `coords`
+            and `data` of an array of the package sparse, whose entry (i, j, k) is how often j was nearer to i than k,
+            or minus how often k was nearer.
         y : array-like of shape (n_triplets,), default=None
-            The responses. None: j is nearer to i than k in each row. Booleans, or numbers that are all 0 or 1: true
-            where j is nearer. Other whole numbers: how often j was nearer, negative where k was.
+            The responses. None means that j is nearer to i than k in each row. Booleans, or numbers that are all 0 or
+            1, are true where j is nearer. Other integers are how often j was nearer, or minus how often k was nearer.
         rater : array-like of shape (n_triplets,), default=None
-            Who gave each response, numbers or names. With `lapse="auto"` each has a lapse rate of their own; a number
-            holds for all of them.
+            The rater of each response, numbers or names. With `lapse="auto"`, a separate lapse rate is estimated for
+            each rater; otherwise, `lapse` applies to all raters.
         sample_weight : array-like of shape (n_triplets,), default=None
-            Weights of the responses, as if each had been given so often.
+            How often each response was given.
 
         Returns
         -------
@@ -223,13 +225,13 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            On a row that is not a triplet, an undecided response (the message names both), an `init` of another
-            shape, or parameters that contradict each other.
+            If a row is not a triplet, a response is undecided (the message names the row and the value), `init` has the
+            wrong shape, or parameters contradict each other.
 
         Warns
         -----
         InsufficientDataWarning
-            If some items occur in no triplet, or there are fewer responses than coordinates.
+            If some items do not occur in any triplet, or if there are fewer responses than coordinates.
         ConvergenceWarning
             If `max_iter` is reached.
         """
@@ -353,7 +355,7 @@ class StochasticTripletEmbedding(CallbackSupportMixin, BaseEstimator):
         return ((anchors - left) ** 2).sum(axis=1) < ((anchors - right) ** 2).sum(axis=1)
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
-        """Share of triplet responses that the embedding reproduces.
+        """Proportion of triplet responses that the embedding reproduces.
 
         Parameters
         ----------

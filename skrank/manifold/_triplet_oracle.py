@@ -11,12 +11,11 @@ from skrank.manifold._oracle import SharedOracle
 
 
 class TripletOracle(SharedOracle):
-    """Recorded triplet answers that can be asked again.
+    """Recorded responses to triplet queries that can be replayed.
 
-    The oracle answers a question that was recorded, in either order of its two items, by the majority of its recorded
-    answers; an even split goes to the first of them. It refuses a question that was never recorded: nothing guesses.
-
-    Build it with :meth:`from_triplets`.
+    The oracle responds to a recorded query, in either order of its two items, with the majority of its recorded
+    responses; with an even split, it uses the first response. A query that was not recorded raises an error. To create
+    the oracle from other formats, use :meth:`from_triplets`.
 
     Parameters
     ----------
@@ -26,19 +25,20 @@ class TripletOracle(SharedOracle):
     Attributes
     ----------
     triplets : ndarray of shape (n_triplets, 3)
-        The recorded answers, j nearer than k.
+        The recorded responses: j is nearer than k.
     n_items : int
         Number of items: the largest index plus one.
 
     See Also
     --------
-    StochasticTripletEmbedding : Embeds recorded answers as they are.
+    StochasticTripletEmbedding : Embeds recorded responses directly.
 
     Notes
     -----
-    Landmark ordinal embedding chooses its questions: it needs many answers about the same few anchors. Answers to m
-    uniformly random questions about n items have about m/n answers an anchor, so it does not apply to them. Use
-    :class:`StochasticTripletEmbedding` there. This oracle serves records that hold every question that will be asked.
+    Landmark ordinal embedding chooses its queries and needs many responses about the same few anchors. Responses to m
+    uniformly random queries about n items contain only about m/n responses per anchor, so use
+    :class:`StochasticTripletEmbedding` for these. This oracle is meant for records that contain every query that will
+    be asked.
 
     Examples
     --------
@@ -61,15 +61,15 @@ class TripletOracle(SharedOracle):
 
     @classmethod
     def from_triplets(cls, triplets: ArrayLike, responses: ArrayLike | None = None) -> Self:
-        """Oracle of answers in cblearn's list-order, list-boolean or list-count format.
+        """Create an oracle from responses in cblearn's list-order, list-boolean or list-count format.
 
         Parameters
         ----------
         triplets : array-like of shape (n_triplets, 3)
             Indices (i, j, k) of three different items.
         responses : array-like of shape (n_triplets,), default=None
-            None: j is nearer to i than k in each row. Booleans, or numbers that are all 0 or 1: true where j is nearer.
-            Other whole numbers: how often j was answered to be nearer, negative where k was.
+            None means that j is nearer to i than k in each row. Booleans, or numbers that are all 0 or 1, are true
+            where j is nearer. Other integers are how often j was nearer, or minus how often k was nearer.
 
         Returns
         -------
@@ -78,7 +78,7 @@ class TripletOracle(SharedOracle):
         Raises
         ------
         ValueError
-            On a row that is not a triplet or an undecided response; the message names both.
+            If a row is not a triplet or a response is undecided; the message names the row and the value.
         """
         return cls(check_triplets(triplets, responses))
 

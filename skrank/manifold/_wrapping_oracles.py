@@ -45,20 +45,20 @@ class WrappingOracle(SharedOracle):
 
 
 class CountingOracle(WrappingOracle):
-    """Counts the questions that another oracle is asked.
+    """Count the queries that another oracle is asked.
 
-    Threads share the count; a process or a cluster's worker has a copy of its own (the estimator's `n_queries` counts
-    there too).
+    Threads share the count. Another process or a worker of a cluster has its own copy (the `n_queries_` of the
+    estimator includes these).
 
     Parameters
     ----------
     oracle : callable
-        The oracle that answers.
+        The oracle that responds.
 
     Attributes
     ----------
     n_queries : int
-        Number of questions so far.
+        Number of queries so far.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class CountingOracle(WrappingOracle):
 
     @property
     def n_queries(self) -> int:
-        """Number of questions so far."""
+        """Number of queries so far."""
         return self._counter.value
 
     def __call__(self, anchors: Array, left: Array, right: Array) -> NDArray[np.bool_]:
@@ -85,17 +85,17 @@ class CountingOracle(WrappingOracle):
         return self.oracle(anchors, left, right)
 
     def bind(self, X: ArrayLike) -> Self:
-        """Bind the oracle that answers; the count is shared.
+        """Bind the oracle that responds; the count is shared.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows that questions will be about.
+            The rows that queries will be about.
 
         Returns
         -------
         oracle : CountingOracle
-            One that asks the bound oracle.
+            An oracle that asks the bound oracle.
         """
         return self._around(X)
 
@@ -125,23 +125,23 @@ class CountingOracle(WrappingOracle):
 
 
 class CachingOracle(WrappingOracle):
-    """Asks another oracle each question once and remembers the answer.
+    """Ask another oracle each query once and remember the response.
 
-    For slow or expensive answers: people, laboratories, web services. "Is left nearer than right" and "is right
-    nearer than left" are one question. The cache lives as long as the oracle and is shared by the clones of an
-    estimator, so a second fit with the same seed asks nothing.
+    Use it if responses are slow or expensive: people, laboratories, web services. "Is left nearer than right" and "is
+    right nearer than left" are the same query. The cache exists as long as the oracle and is shared by the clones of an
+    estimator, so a second fit with the same seed asks no queries.
 
     Parameters
     ----------
     oracle : callable
-        The oracle that answers.
+        The oracle that responds.
 
     Attributes
     ----------
     n_queries : int
-        Number of questions so far.
+        Number of queries so far.
     n_asked : int
-        Number of questions passed on to the oracle that answers.
+        Number of queries passed on to the oracle that responds.
 
     Examples
     --------
@@ -164,12 +164,12 @@ class CachingOracle(WrappingOracle):
 
     @property
     def n_queries(self) -> int:
-        """Number of questions so far."""
+        """Number of queries so far."""
         return self._counter.value
 
     @property
     def n_asked(self) -> int:
-        """Number of questions passed on to the oracle that answers."""
+        """Number of queries passed on to the oracle that responds."""
         return len(self._answers)
 
     def __call__(self, anchors: Array, left: Array, right: Array) -> NDArray[np.bool_]:
@@ -194,17 +194,17 @@ class CachingOracle(WrappingOracle):
             return np.array([self._answers[question] for question in questions], dtype=bool) ^ turned
 
     def bind(self, X: ArrayLike) -> Self:
-        """Bind the oracle that answers; the cache is shared.
+        """Bind the oracle that responds; the cache is shared.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows that questions will be about.
+            The rows that queries will be about.
 
         Returns
         -------
         oracle : CachingOracle
-            One that asks the bound oracle.
+            An oracle that asks the bound oracle.
         """
         return self._around(X)
 

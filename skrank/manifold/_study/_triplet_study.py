@@ -51,55 +51,55 @@ class Queries(NamedTuple):
 
 
 class TripletStudy:
-    """A study with people: which triplets to ask, what was answered, and how sure the embedding is.
+    """A study with people: queries to ask, their responses, and the uncertainty of the embedding.
 
-    A query shows an anchor and two other items: "is left or right more like the anchor?". `ask` gives the next queries,
-    `tell` records responses, in any order and at any time. The first queries are random, with every item asked about
-    equally often; the following ones are those whose responses lower the expected error of the embedding most.
+    A query shows an anchor and two other items: "is left or right more like the anchor?". `ask` returns the next
+    queries, and `tell` records responses, in any order and at any time. The first queries are random, with each item
+    occurring equally often; later ones are those whose responses reduce the expected error of the embedding most.
 
-    With :meth:`save` the study continues in a file: from then on, each `ask` and `tell` is on the disk before it
-    returns, and :meth:`load` continues after an interruption at any moment.
+    After :meth:`save`, the study is kept in a file: each call of `ask` and `tell` is written to the disk before it
+    returns, and :meth:`load` continues the study after an interruption at any time.
 
     Parameters
     ----------
     items : int or array-like of str
-        The items' names, or their number.
+        Names of the items, or their number.
     n_components : int, default=2
         Number of dimensions of the embedding.
     design : {"auto", "uniform"}, default="auto"
         "auto" asks balanced random triplets until there are 2.5 responses for each coordinate, then the most
         informative ones, with a fifth of random triplets. "uniform" asks random triplets throughout.
     repeat : float in [0, 0.5], default=0.1
-        Proportion of the queries that have been asked before: half of them of the same rater, half of others, with left
-        and right exchanged at random. Agreement between raters is estimated from them.
+        Proportion of queries that repeat an earlier one, half of them for the same rater and half for other raters,
+        with left and right exchanged at random. They are used to estimate the agreement between raters.
     estimator : estimator or None, default=None
-        What embeds the responses: an estimator whose `fit(X)` takes triplets, rows (anchor, near, far), and sets
-        `embedding_`. If its `fit` has an argument `rater`, it is given the raters' names; if it has a parameter
-        `n_items`, it is set. None is :class:`StochasticTripletEmbedding` with `n_components`,
+        The estimator that embeds the responses. Its `fit(X)` accepts triplets, that is, rows (anchor, near, far), and
+        sets `embedding_`. If `fit` has an argument `rater`, the names of the raters are passed; if the estimator has a
+        parameter `n_items`, it is set. None means :class:`StochasticTripletEmbedding` with `n_components`,
         `lapse="auto"` and several starts.
     random_state : int, default=0
-        Seed of the queries. What is asked next depends on it and on what was asked and answered before, and not on how
-        often the study was loaded.
+        Seed of the queries. The next queries depend on the seed, the previous queries and their responses, but not on
+        how often the study was loaded.
 
     Attributes
     ----------
     items : list
-        The items' names.
+        Names of the items.
     n_queries : int
         Number of queries so far.
     n_responses : int
-        Number of responses so far, with "don't know".
+        Number of responses so far, including "don't know".
     triplets_ : ndarray of shape (n_decided, 3)
         The responses other than "don't know", as rows (anchor, near, far).
     raters_ : ndarray of shape (n_decided,)
-        Name of the rater of each row of `triplets_`; "unnamed" where none was given.
+        Name of the rater of each row of `triplets_`; "unnamed" if none was given.
     embedding_ : ndarray of shape (n_items, n_components)
         Coordinates from all responses.
     expected_error_ : float
         Expected Procrustes error (:func:`skrank.metrics.procrustes_error`) of `embedding_`, from the Fisher information
-        of the responses. Above 0.06 it is too optimistic, and there is a warning.
+        of the responses. Above 0.06 it is too optimistic, and a warning is issued.
     lapse_ : dict
-        Lapse rate of each rater: the probability of an answer that is independent of the items, halved, so that 0.5 is
+        Lapse rate of each rater: half the probability of a response that is independent of the items, so that 0.5 is
         guessing.
     agreement_ : tuple (alpha, low, high, n_queries)
         Krippendorff's alpha between raters, with its 95 % interval and the number of triplets it is based on.
@@ -107,17 +107,17 @@ class TripletStudy:
     Warns
     -----
     skrank.exceptions.InsufficientDataWarning
-        On reading `expected_error_` while it is above 0.06.
+        When `expected_error_` is read and is above 0.06.
 
     See Also
     --------
     StochasticTripletEmbedding : The model of the responses.
-    LandmarkOrdinalEmbedding : Asks an oracle that answers at once.
+    LandmarkOrdinalEmbedding : Asks an oracle that responds immediately.
 
     Notes
     -----
-    The expected error and the choice of queries need the covariance matrix of all coordinates, of which there may be
-    at most 4000. Above that, `design="auto"` asks random triplets and `expected_error_` is not available.
+    The expected error and the choice of queries require the covariance matrix of all coordinates, which is limited to
+    4000 coordinates. Beyond that, `design="auto"` asks random triplets, and `expected_error_` is not available.
 
     Examples
     --------
@@ -177,19 +177,19 @@ class TripletStudy:
 
     # ---------------------------------------------------------------- queries and responses
     def ask(self, n: int, rater: str | None = None) -> Queries:
-        """The next queries.
+        """Return the next queries.
 
         Parameters
         ----------
         n : int
             How many.
         rater : str, default=None
-            Who will answer them. None: anybody.
+            The rater who will respond. None means any rater.
 
         Returns
         -------
         ids : ndarray of shape (n,)
-            The ids to give to `tell`.
+            Ids to pass to `tell`.
         triplets : ndarray of shape (n, 3)
             Numbers of the items: anchor, left, right.
         """
@@ -203,18 +203,18 @@ class TripletStudy:
     def tell(self, ids: ArrayLike, responses: Any, rater: str | None = None) -> int:
         """Record responses.
 
-        A response that is known already, of the same rater to the same query, is ignored, so that a call that was
-        interrupted can be repeated. All responses of a call are recorded, or none of them.
+        A response by the same rater to the same query that was already recorded is ignored, so that an interrupted call
+        can be repeated. Either all responses of a call are recorded or none.
 
         Parameters
         ----------
         ids : int or array-like of shape (n,)
             Ids of queries, in any order.
         responses : array-like of shape (n,)
-            True or "left" where the left item is nearer to the anchor, False or "right" where the right item is, None
-            for "don't know" (or NaN, which pandas makes of it).
+            True or "left" if the left item is nearer to the anchor, False or "right" if the right item is, None for
+            "don't know" (or NaN, to which pandas converts None).
         rater : str, default=None
-            Who answered. None: the rater whom each query was asked of.
+            The rater who responded. None means the rater for whom each query was returned by `ask`.
 
         Returns
         -------
@@ -224,8 +224,8 @@ class TripletStudy:
         Raises
         ------
         ValueError
-            On an id that was not asked, a response of another kind, or one that contradicts an earlier response of the
-            rater to the same query; the message names the row. Nothing of the call is recorded then.
+            If an id was not asked, a response is invalid, or it contradicts an earlier response by the rater to the
+            same query. The message names the row, and no response of the call is recorded.
         RuntimeError
             If the study's file has been changed by another process.
         """
@@ -233,7 +233,7 @@ class TripletStudy:
         return 0 if line is None else self._change(line)
 
     def open_queries(self) -> Queries:
-        """The queries that nobody has answered yet.
+        """Return the queries without a response.
 
         Returns
         -------
@@ -246,7 +246,7 @@ class TripletStudy:
         return Queries(ids, self._record.triplets()[ids])
 
     def query(self, number: int) -> Query:
-        """What was asked.
+        """Return a query.
 
         Parameters
         ----------
@@ -258,12 +258,12 @@ class TripletStudy:
         anchor, left, right : int
             Numbers of the items.
         rater : str or None
-            The rater whom it was asked of; None: anybody.
+            The rater for whom it was asked; None means any rater.
         """
         return self._record.queries[number]
 
     def rounds(self) -> list[tuple[int, str | None, int]]:
-        """The calls of `ask`, which are the sheets of a study on paper.
+        """Return the calls of `ask`, which are the sheets of a study on paper.
 
         Returns
         -------
@@ -273,7 +273,8 @@ class TripletStudy:
         return [(line["first"], line["rater"], len(line["ask"])) for line in self._record.lines if "ask" in line]
 
     def responses(self) -> list[Response]:
-        """All responses, in the order in which they were told: `pandas.DataFrame(study.responses())` is a table.
+        """Return all responses in the order in which they were recorded: `pandas.DataFrame(study.responses())` is a
+        table.
 
         Returns
         -------
@@ -335,7 +336,7 @@ class TripletStudy:
 
     @property
     def n_responses(self) -> int:
-        """Number of responses so far, with "don't know"."""
+        """Number of responses so far, including "don't know"."""
         return len(self._record.responses)
 
     @property
@@ -378,13 +379,13 @@ class TripletStudy:
         return agreement(agreement_counts(self._record))
 
     def item_covariances(self) -> Floats:
-        """How sure the place of each item in `embedding_` is.
+        """Return the uncertainty of the position of each item in `embedding_`.
 
         Returns
         -------
         ndarray of shape (n_items, n_components, n_components)
-            Covariance matrix of each item's coordinates, without what a shift, a rotation or another scale of the whole
-            embedding would explain.
+            Covariance matrix of the coordinates of each item, without the part that a translation, a rotation or a
+            change of scale of the whole embedding would explain.
         """
         fit = self._assessed()
         n_components = fit.embedding.shape[1]
@@ -394,7 +395,7 @@ class TripletStudy:
         return np.einsum("iaib->iab", blocks)
 
     def raters(self) -> list[RaterSummary]:
-        """Each rater's responses, lapse rate and consistency.
+        """Summarize the responses, lapse rate and consistency of each rater.
 
         Returns
         -------
@@ -406,7 +407,7 @@ class TripletStudy:
         return summarize_raters(self._record, lapses)
 
     def gain(self, n: int) -> float:
-        """By how much the expected error falls with more responses.
+        """Estimate how much more responses would reduce the expected error.
 
         Parameters
         ----------
@@ -416,7 +417,8 @@ class TripletStudy:
         Returns
         -------
         float
-            `expected_error_` now less what it is expected to be then, with queries as `ask` chooses them.
+            The present `expected_error_` minus its expected value after these responses, with queries as `ask` selects
+            them.
         """
         return self._error_with(0) - self._error_with(_as_count(n))
 
@@ -469,20 +471,22 @@ class TripletStudy:
 
     # ---------------------------------------------------------------- files and oracles
     def to_oracle(self) -> TripletOracle:
-        """An oracle that replays the responses, for estimators that ask one.
+        """Return an oracle that replays the responses, for estimators that ask an oracle.
 
         Returns
         -------
         TripletOracle
-            It answers a triplet by the majority of its responses, and refuses one without responses.
+            It responds to a triplet with the majority of its responses, and raises an error for a triplet without
+            responses.
         """
         return TripletOracle(self.triplets_)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the study to a new file, and continue it there.
 
-        From then on each `ask` and `tell` is on the disk before it returns. The file has one JSON object on each line:
-        the study's parameters, then what was asked and told, in order. The estimator is not saved.
+        From then on, each call of `ask` and `tell` is written to the disk before it returns. The file has one JSON
+        object on each line: the parameters of the study, then the queries and responses in order. The estimator is not
+        saved.
 
         Parameters
         ----------
@@ -492,7 +496,7 @@ class TripletStudy:
         Raises
         ------
         FileExistsError
-            If there is such a file: nothing is overwritten.
+            If the file exists. It is not overwritten.
         """
         header = {
             "format": FORMAT,
@@ -506,12 +510,12 @@ class TripletStudy:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, estimator: Any = None) -> Self:
-        """The study in a file, to be continued there.
+        """Load a study from a file and continue it there.
 
         Parameters
         ----------
         path : str or path-like
-            A file that :meth:`save` made.
+            A file created by :meth:`save`.
         estimator : estimator or None, default=None
             As in the constructor.
 
@@ -522,13 +526,13 @@ class TripletStudy:
         Raises
         ------
         ValueError
-            If the file is not that of a study; the message names the line.
+            If the file does not contain a study; the message names the line.
 
         Warns
         -----
         UserWarning
-            If the last line was cut off, as by a process that was killed while writing it. Nothing in it had been
-            acknowledged: the call that wrote it did not return.
+            If the last line is incomplete, for example because the process was killed while it was written. The call
+            that wrote it did not return, so its contents were never acknowledged.
         """
         log, lines = JsonLines.open(path, FORMAT)
         try:
