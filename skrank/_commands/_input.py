@@ -206,6 +206,8 @@ def _read_table(content, path, arguments, label):
     )
     found = read_table(content, path, options)
     weights, description = found.weights, found.description
+    if found.doubt:
+        description += f"; every row counts as one, but {found.doubt.rstrip('.')}"
     if arguments.weight is not None:
         weights = effective(weights)
         n_people = np.count_nonzero(weights)

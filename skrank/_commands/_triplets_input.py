@@ -22,7 +22,9 @@ ROLES = {
     "right": {"right", "option_2", "option2"},
     "response": {"response", "responses", "answer", "answers", "choice", "chosen"},
     "rater": {"rater", "rater_id", "participant", "participant_id", "subject", "subject_id", "worker", "worker_id"},
+    "count": {"count", "counts", "n", "times", "frequency", "freq"},
 }
+REST = ("response", "rater", "count")
 MOST_ANSWERS = 10**8
 WHOLE = re.compile("-?[0-9]{1,18}")
 
@@ -49,6 +51,7 @@ class Columns(NamedTuple):
     far: int
     response: int | None
     rater: int | None
+    times: int | None = None
 
 
 def generated_record():
@@ -93,6 +96,11 @@ def read_record(path, skip_invalid=False):
     items = distinct_labels(labels)
     raters = None if columns.rater is None else np.array([one[4] for one in kept])
     triplets, counts = weigh_triplets(encode(labels, items), responses)
+    if columns.times is not None:
+        times = np.array([one[5] for one in kept])
+        counts = times if counts is None else counts * times
+        if not 0 < counts.sum(dtype=float) <= MOST_ANSWERS:
+            raise parse_error(path, 1, f"the counts add up to {counts.sum():.3g}; 1 to {MOST_ANSWERS} are read.")
     if counts is not None:
         triplets = np.repeat(triplets, counts, axis=0)
         raters = None if raters is None else np.repeat(raters, counts)
@@ -112,9 +120,9 @@ def _columns(path, header):
         if places:
             roles[role] = places[0]
     if "anchor" in roles and {"near", "far"} <= roles.keys() and not {"left", "right"} & roles.keys():
-        return Columns(roles["anchor"], roles["near"], roles["far"], roles.get("response"), roles.get("rater")), 1
+        return Columns(roles["anchor"], roles["near"], roles["far"], *map(roles.get, REST)), 1
     if {"anchor", "left", "right", "response"} <= roles.keys() and not {"near", "far"} & roles.keys():
-        return Columns(roles["anchor"], roles["left"], roles["right"], roles["response"], roles.get("rater")), 1
+        return Columns(roles["anchor"], roles["left"], roles["right"], *map(roles.get, REST)), 1
     if roles.keys() - {"response"}:
         raise parse_error(
             path,
@@ -134,7 +142,7 @@ def _columns(path, header):
 
 
 def _read_row(path, row, line, columns, n_columns):
-    """Three labels, the response and the rater of a row."""
+    """Three labels, the response, the rater and the count of a row."""
     if len(row) != n_columns:
         raise parse_error(path, line, f"{len(row)} cells, but the first line has {n_columns}.")
     cells: list = [None if place is None else row[place] for place in columns]
@@ -144,7 +152,15 @@ def _read_row(path, row, line, columns, n_columns):
     labels = [int(cell) if _is_whole(cell) else cell for cell in cells[:3]]
     if len(set(labels)) < 3:
         raise parse_error(path, line, f"the three items of a triplet must differ, but are {', '.join(cells[:3])}.")
-    return *cells[:3], None if cells[3] is None else _response(path, cells, line), cells[4]
+    response = None if cells[3] is None else _response(path, cells, line)
+    return *cells[:3], response, cells[4], 1 if cells[5] is None else _count(path, cells[5], line)
+
+
+def _count(path, cell, line):
+    """How often a row was seen."""
+    if not (_is_whole(cell) and 0 <= int(cell) <= MOST_ANSWERS):
+        raise parse_error(path, line, f"the count {cell!r} is not a whole number from 0 to {MOST_ANSWERS}.")
+    return int(cell)
 
 
 def _response(path, cells, line):

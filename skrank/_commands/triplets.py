@@ -33,9 +33,9 @@ examples:
 
 The file is a CSV with a header that names its columns: anchor, near, far (the anchor was found more like `near` than
 like `far`); or anchor, left, right, response, where the response is left or right, the name of the item, 1 or 0, true
-or false. A column rater says who responded. Other columns are left out. Without such names three columns are read as
-anchor, near, far and a fourth as responses (or counts, negative for `far`); the header may be left out where all items
-are whole numbers.
+or false. A column rater says who responded, a column count how often a row was seen. Other columns are left out.
+Without such names three columns are read as anchor, near, far and a fourth as responses (or counts, negative for
+`far`); the header may be left out where all items are whole numbers.
 
 --json prints an object with: title, n_answers, n_questions, n_items, answers_per_item (median, min, max), n_repeated
   (questions asked more than once), agreement (share of their answers that agree with their majority, null if none),

@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import warnings
 from numbers import Real
 from typing import Any, Literal
 
@@ -123,6 +124,11 @@ def load_table(
     ValueError
         If the file is broken or can be read in several ways; names the line, the cell and the remedy.
 
+    Warns
+    -----
+    UserWarning
+        If `items` are given and a column that is not used may hold weights: pass it as `weight`, `count` or `ignore`.
+
     Examples
     --------
     >>> import os, tempfile
@@ -161,6 +167,8 @@ def load_table(
         found = read_table(content, os.fspath(path), options)
     except ValueError as error:
         raise ValueError(_with_parameters(str(error))) from None
+    if found.doubt:
+        warnings.warn(f"Every row counts as one, but {_with_parameters(found.doubt)}", UserWarning, stacklevel=2)
     table, n_rows = found.table, len(found.ranks)
     numbers = np.array([str(row + 1) for row in range(n_rows)], dtype=object)
     others = {

@@ -214,3 +214,19 @@ def test_bad_options(run, option, capsys):
 def test_a_missing_file(capsys):
     assert main(["triplets", "no such file.csv"]) == 2
     assert "no such file.csv" in capsys.readouterr().err
+
+
+def test_a_column_says_how_often_a_row_was_seen(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("anchor,near,far,rater,count\na,b,c,x,2\nb,c,a,y,0\nc,a,b,x,1\n", encoding="utf-8")
+    record = read_record(str(path))
+    assert record.triplets.tolist() == [[0, 1, 2], [0, 1, 2], [2, 0, 1]]
+    assert record.raters.tolist() == ["x", "x", "x"]
+    path.write_text("anchor,left,right,response,n\na,b,c,right,3\n", encoding="utf-8")
+    assert read_record(str(path)).triplets.tolist() == [[0, 2, 1]] * 3
+    path.write_text("anchor,near,far,count\na,b,c,1\na,b,c,1.5\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"line 3: the count '1.5' is not a whole number"):
+        read_record(str(path))
+    path.write_text("anchor,near,far,count\na,b,c,0\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="the counts add up to 0"):
+        read_record(str(path))

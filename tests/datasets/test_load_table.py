@@ -257,3 +257,14 @@ def test_approvals_in_doubt(tmp_path, text, options, message):
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         load_table(path, kind="approvals", **options)
+
+
+def test_weights_beside_named_items_are_neither_asked_for_nor_silent(tmp_path, capsys):
+    path = EXPORTS / "counts.csv"
+    with pytest.warns(UserWarning, match=r"Every row counts as one, but the column 'votes' may say .* count='votes'"):
+        table = load_table(path, items=["Ann", "Ben", "Cid"])
+    assert table.sample_weight.tolist() == [1, 1, 1, 1]
+    assert main(["report", str(path), "--items", "Ann", "Ben", "Cid"]) == 0
+    assert "pass --count votes if so, otherwise --ignore votes" in one_line(capsys.readouterr().out)
+    for options in ({"count": "votes"}, {"ignore": "votes"}):  # no warning: warnings are errors here
+        load_table(path, items=["Ann", "Ben", "Cid"], **options)

@@ -58,6 +58,8 @@ class TableRankings(NamedTuple):
         Columns that are nothing.
     description : str
         One line: what every column was taken for.
+    doubt : str
+        What to say of a column that may hold weights and is not used, as the items were named and it was not.
     """
 
     ranks: np.ndarray
@@ -68,6 +70,7 @@ class TableRankings(NamedTuple):
     ids: int | None
     unused: list
     description: str
+    doubt: str = ""
 
 
 def read_table(content, path, options):
@@ -95,13 +98,16 @@ def read_table(content, path, options):
     )
     rest = [column for column in range(len(table.names)) if column not in columns]
     ignored = {*matching(table, options.ignore), *map(table.column, special)}
-    _refuse_forgotten_weights(table, [c for c in rest if c not in ignored], reading.numbers, options)
+    forgotten = _forgotten_weights(table, [c for c in rest if c not in ignored], reading.numbers, options)
+    if forgotten and not options.items:
+        raise table.error(None, forgotten)
     ids = _ids(table, [column for column in rest if column not in ignored], reading.numbers)
     known = {ids, *map(table.column, special)}
     rest = [column for column in rest if table.names[column] or table.cells[:, column].any()]
     unused = [column for column in rest if column not in known]
     description = _describe(table, reading, names, ids, unused, options)
-    return TableRankings(ranks, names, table, _weights(table, options), columns, ids, unused, description)
+    weights = _weights(table, options)
+    return TableRankings(ranks, names, table, weights, columns, ids, unused, description, forgotten or "")
 
 
 # ---------------------------------------------------------------- ranks
@@ -217,9 +223,10 @@ def _weights(table, options):
     return values
 
 
-def _refuse_forgotten_weights(table, columns, numbers, options):
+def _forgotten_weights(table, columns, numbers, options):
+    """What to say of a column that may hold weights; None if there is none, or weights are named."""
     if options.weight is not None or options.count is not None:
-        return
+        return None
     for column in columns:
         name, values = table.names[column], numbers.values[:, column]
         looks = [pattern.fullmatch(name) is not None for pattern in (COUNT, WEIGHT)]
@@ -227,11 +234,11 @@ def _refuse_forgotten_weights(table, columns, numbers, options):
             whole = (values % 1 == 0).all() and not (looks[1] and not looks[0])
             way = "--count" if whole else "--weight"
             meaning = "how often each row was seen" if whole else "how much each row weighs"
-            raise table.error(
-                None,
+            return (
                 f"the column {name!r} may say {meaning}: pass {way} {quoted(table, [column])} if so, "
-                f"otherwise --ignore {quoted(table, [column])}.",
+                f"otherwise --ignore {quoted(table, [column])}."
             )
+    return None
 
 
 # ---------------------------------------------------------------- the other columns
