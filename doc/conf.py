@@ -33,6 +33,7 @@ numpydoc_show_class_members = False
 autodoc_typehints = "none"  # the docstrings say more, shapes for one
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+toc_object_entries_show_parents = "hide"
 myst_heading_anchors = 2
 
 html_theme = "pydata_sphinx_theme"
@@ -70,6 +71,7 @@ sphinx_gallery_conf = {
     "capture_repr": (),  # what an example prints is shown, the value of its last line is not
     "download_all_examples": False,
     "show_signature": False,
+    "remove_config_comments": True,
     "thumbnail_size": (560, 392),
     "plot_gallery": "True",
 }
