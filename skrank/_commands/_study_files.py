@@ -18,6 +18,7 @@ from skrank.datasets._text_files import parse_error, read_bytes
 LOG, ITEMS, PICTURES, SHEETS, RESPONSES = "study.jsonl", "items.csv", "pictures", "sheets", "responses"
 ITEM_COLUMNS = {"name": ("name", "item"), "text": ("text", "label"), "picture": ("picture", "image", "file")}
 SHEET_COLUMNS = ("id", "rater", "anchor", "left", "right", "response")
+OTHER_STUDY = "this sheet is of another study, or its rows were mixed up."
 SIGNATURES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -239,10 +240,7 @@ def _response(cells, study):
     shown = {role: str(study.items[getattr(query, role)]) for role in ("anchor", "left", "right")}
     for role, item in shown.items():
         if cells.get(role, item) != item:
-            raise ValueError(
-                f"query {number} has {item!r} as {role}, not {cells[role]!r}: this sheet is of another study, or its "
-                "rows were mixed up."
-            )
+            raise ValueError(f"query {number} has {item!r} as {role}, not {cells[role]!r}: {OTHER_STUDY}")
     word = cells["response"].lower().replace("\u2019", "'")
     if word in WORDS:
         response = WORDS[word]

@@ -93,7 +93,7 @@ def _write_certainty(figures):
             heading(figures["title"], "="),
             paragraph(
                 f"{figures['n_responses']} responses about {figures['n_items']} items, {figures['n_unknown']} of them "
-                f"without a decision; {figures['n_unanswered']} of {figures['n_queries']} queries have none yet."
+                f'"don\'t know"; {figures["n_unanswered"]} of {figures["n_queries"]} queries are still open.'
             ),
             paragraph(
                 f"The map in {figures['components']} components misses about {percent(error, 0)} of the variation of "

@@ -300,14 +300,34 @@ def write_read(figures):
         table(["file", "new", "known", "unanswered", "not read"], rows, left=(0,)),
     ]
     if figures["unread"]:
-        shown = figures["unread"][:SHOWN_ROWS]
-        lines += ["", heading(f"{figures['n_unread']} rows were not read")]
-        lines += [paragraph(f"{row['file']}, line {row['line']}: {row['reason']}") for row in shown]
-        if len(shown) < figures["n_unread"]:
-            lines.append(f"(and {figures['n_unread'] - len(shown)} more; --json has all)")
+        n_unread = figures["n_unread"]
+        reasons = _reasons(figures["unread"])
+        lines += ["", heading("1 row was not read" if n_unread == 1 else f"{n_unread} rows were not read")]
+        lines += [paragraph(reason) for reason in reasons[:SHOWN_ROWS]]
+        if len(reasons) > SHOWN_ROWS:
+            lines.append(f"(and {len(reasons) - SHOWN_ROWS} more; --json has all)")
         lines.append(paragraph("All other rows are recorded. Correct these and read again: nothing counts twice."))
     lines += ["", paragraph(f"The map, and how sure it is: python -m skrank study report {directory} --plot map.png")]
     return "\n".join(lines)
+
+
+def _reasons(unread):
+    """Why rows were not read, one line for each; a sheet of another study is one reason for all of its rows."""
+    others: dict = {}
+    for row in unread:
+        if row["reason"].endswith(_study_files.OTHER_STUDY):
+            others.setdefault(row["file"], []).append(row)
+    reasons = []
+    for row in unread:
+        same = others.get(row["file"], [])
+        if len(same) < 2 or row not in same:
+            reasons.append(f"{row['file']}, line {row['line']}: {row['reason']}")
+        elif row is same[0]:
+            reasons.append(
+                f"{row['file']}: {len(same)} rows, the first in line {row['line']}, name other items than the queries "
+                f"of their ids do: {_study_files.OTHER_STUDY}"
+            )
+    return reasons
 
 
 # ---------------------------------------------------------------- report

@@ -243,6 +243,21 @@ def test_bad_rows_are_named_and_all_others_are_recorded(run, study):
     assert path.exists()  # the files are as they were
 
 
+def test_a_sheet_of_another_study_is_one_line_for_all_of_its_rows(run, study, tmp_path):
+    write_items(tmp_path / "others.csv", [f"other {number}" for number in range(8)])
+    run("new", "others.csv", "--queries", 20, "--raters", "zoe", "--sheets", "second")
+    sheet = (tmp_path / "second" / "sheets" / "zoe-1.csv").read_text(encoding="utf-8-sig")
+    filled = [line + "left" if number else line for number, line in enumerate(sheet.splitlines())]
+    (study / "responses" / "zoe-1.csv").write_text("\n".join(filled), encoding="utf-8")
+    code, text, _ = run("read", "s")
+    text = " ".join(text.split())
+    assert code == 1
+    assert "20 rows were not read" in text
+    assert "zoe-1.csv: 20 rows, the first in line 2, name other items than the queries of their ids do" in text
+    assert text.count("this sheet is of another study") == 1
+    assert figures(run("read", "s", "--json"))["n_unread"] == 20
+
+
 def test_nothing_to_read(run, study):
     for path in (study / "sheets").glob("*.csv"):
         path.unlink()
