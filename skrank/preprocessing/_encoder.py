@@ -1,4 +1,4 @@
-"""OrderingEncoder: ballots with columns first choice, second choice, ... as a step of a pipeline."""
+"""OrderingEncoder: ballots with columns for the first choice, second choice and so on, as a step of a pipeline."""
 
 from typing import Any, Literal, Self
 
@@ -16,7 +16,7 @@ from skrank.preprocessing._orderings import UNRANKED, fit_width, order_ranks, ra
 
 
 class OrderingEncoder(TransformerMixin, BaseEstimator):
-    """Encode ballots whose columns are the first choice, the second choice and so on. as a rank matrix.
+    """Encode ballots with columns for the first choice, second choice and so on as a rank matrix.
 
     The input lists item labels, best first; the output has one column for each item, with the rank that the ballot
     gives it. It is to `ranks_from_orderings` what `sklearn.preprocessing.OneHotEncoder` is to indicator functions: it
