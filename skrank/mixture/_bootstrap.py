@@ -12,10 +12,12 @@ from threadpoolctl import threadpool_limits
 from skrank._rankings import check_rankings, ordering
 from skrank._typing import ArrayLike, Floats, Integers
 from skrank.metrics import match_components
+from skrank.mixture._bootstrap_refits import n_draws_a_block, refit
 from skrank.mixture._em import expectation
 from skrank.mixture._marginal import MarginalRankings, climb
 from skrank.mixture._missing import MAX_ITER, SETTLED, leaves_items_out, posterior
 from skrank.mixture._model import Mixture
+from skrank.mixture._pair_signs import PairSigns
 from skrank.mixture._search import FOUND, Search, subsample
 from skrank.mixture._search._halves import soft_jaccard
 from skrank.mixture._transpositions import polish, polish_large
@@ -237,42 +239,84 @@ class MixtureBootstrap:
 
 def bootstrap(data, mixture, n_draws, rng, options, *, item_names, missing="subset", starts=None, n_jobs=None):
     """The `MixtureBootstrap` of a mixture; refits start from the mixture, with `starts` they are searched anew."""
-    rows = subsample(data, MOST_COUNTED, rng)
     seeds = rng.integers(2**63, size=n_draws)
     if not leaves_items_out(data):
         missing = "subset"
-    refits = Parallel(n_jobs=n_jobs)(delayed(_refit)(data, mixture, seed, options, missing, starts) for seed in seeds)
-    membership = expectation(rows, mixture)[0]
-    matched = [_in_the_order_of(mixture, refit) for refit in refits]
-    indices = [
-        [
-            soft_jaccard(own[None], other[None], rows.weights)[0]
-            for own, other in zip(membership, expectation(rows, refit)[0], strict=True)
-        ]
-        for refit in matched
-    ]
+    if starts is None and isinstance(data, PairSigns):
+        parts = _refits_from_itself(data, mixture, seeds, options, n_jobs)
+    else:
+        parts = _refits_one_by_one(data, mixture, seeds, options, missing, starts, n_jobs, rng)
+    names = np.asarray(item_names, dtype=object)
+    weights, dispersions, centers, indices = parts
     return MixtureBootstrap(
         mixture.weights,
         mixture.dispersions,
         mixture.centers,
-        np.array([refit.weights for refit in matched]),
-        np.array([refit.dispersions for refit in matched]),
-        np.array([refit.centers for refit in matched]),
-        np.array(indices),
-        np.asarray(item_names, dtype=object),
+        weights,
+        dispersions,
+        centers,
+        indices,
+        names,
         missing,
     )
 
 
+def _refits_from_itself(data, mixture, seeds, options, n_jobs):
+    """Weights, dispersions, centers and indices of refits that start from the mixture, many at a time."""
+    membership = expectation(data, mixture)[0]
+    size = n_draws_a_block(data, mixture)
+    tasks = (
+        delayed(_refit_block)(data, mixture, membership, seeds[start : start + size], max(options.tol, SETTLED_DRAW))
+        for start in range(0, len(seeds), size)
+    )
+    return [np.concatenate(values) for values in zip(*Parallel(n_jobs=n_jobs)(tasks), strict=True)]
+
+
+def _refit_block(data, mixture, membership, seeds, tol):
+    with threadpool_limits(1):
+        counts = np.array([_redrawn(data, seed) for seed in seeds])
+        refits, responsibilities = refit(data, mixture, counts, tol)
+    weights = data.weights.astype(np.float32)
+    both = np.minimum(responsibilities, membership) @ weights
+    indices = both / np.maximum(membership @ weights + responsibilities @ weights - both, np.finfo(float).tiny)
+    return refits.weights, refits.dispersions, refits.centers, indices
+
+
+def _redrawn(data, seed):
+    """How often each voter is in a redraw with replacement."""
+    rng = np.random.default_rng(seed)
+    size = max(round(data.total_weight), 1)
+    if data.unit_weights:
+        return np.bincount(rng.integers(data.n_rows, size=size), minlength=data.n_rows).astype(float)
+    return rng.multinomial(size, data.weights / data.total_weight).astype(float)
+
+
+def _refits_one_by_one(data, mixture, seeds, options, missing, starts, n_jobs, rng):
+    """The same of refits that are searched for, or of voters who leave items out; components are matched."""
+    rows = subsample(data, MOST_COUNTED, rng)
+    refits = Parallel(n_jobs=n_jobs)(delayed(_refit)(data, mixture, seed, options, missing, starts) for seed in seeds)
+    membership = expectation(rows, mixture)[0]
+    matched = [_in_the_order_of(mixture, one) for one in refits]
+    indices = [
+        [
+            soft_jaccard(own[None], other[None], rows.weights)[0]
+            for own, other in zip(membership, expectation(rows, one)[0], strict=True)
+        ]
+        for one in matched
+    ]
+    parameters = ([getattr(one, name) for one in matched] for name in ("weights", "dispersions", "centers"))
+    return *(np.array(values) for values in parameters), np.array(indices)
+
+
 def _refit(data, mixture, seed, options, missing, starts):
     """The mixture fitted to voters drawn with replacement."""
-    rng = np.random.default_rng(seed)
-    counts = rng.multinomial(max(round(data.total_weight), 1), data.weights / data.total_weight).astype(float)
+    counts = _redrawn(data, seed)
     rows = np.flatnonzero(counts)
     drawn = data.subset(rows, counts[rows])
     tol = max(options.tol, SETTLED_DRAW)
     with threadpool_limits(1):
         if starts is not None:
+            rng = np.random.default_rng([seed, 1])
             mixture = Search(drawn, starts, options, rng).fixed(mixture.n_components).mixture
         if missing == "marginal":
             return climb(MarginalRankings(drawn), mixture, MAX_ITER, SETTLED / drawn.total_weight)

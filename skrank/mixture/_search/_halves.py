@@ -30,7 +30,7 @@ FOUND = 0.5  # soft Jaccard index above which a component came back: it shares m
 STABLE = 0.6  # Hennig's limit, below which a group is not to be relied on
 LEAST_DEVIATION = 0.1  # of a component's indices over halves, as long as there are few of them
 N_SETTLING, N_TRIED = 3, 2  # steps of EM by which mixtures of halves are compared, and how many of them are polished
-CLOSE = 2.0  # standard errors
+CLOSE = 1.5  # standard errors
 SETTLED_HALF = 1e-6  # a half need not settle further than halves differ
 
 
@@ -99,14 +99,14 @@ class Halves:
         self.add(n_halves - len(self))
         self.receive(n_components, n_halves, Parallel(n_jobs=self.n_jobs)(self.tasks(n_components, n_halves)))
 
-    def likelier(self, rows, mixture):
-        """The mixture, or one that a half has found, if that describes the rows more shortly.
+    def likelier(self, rows, mixture, n_halves):
+        """The mixture, or one that one of the first halves has found, if that describes the rows more shortly.
 
         So the mixture of the whole does not depend on the draw of voters that it was searched on.
         """
         k, least_weight = mixture.n_components, self.options.least_weight(rows)
         tol, max_iter = self.options.tol, self.options.max_iter
-        found = [half.path[k - 1] for half in self.halves if len(half.path) >= k]
+        found = [half.path[k - 1] for half in self.halves[:n_halves]]
         found = [one for one in found if one.n_components == k]  # a half of few rows has fewer
         tried = ranked(rows, [em(rows, one, N_SETTLING, tol) for one in found], least_weight)[:N_TRIED]
         with threadpool_limits(1):

@@ -171,9 +171,9 @@ class Search:
             mixture, larger, known = self._judged(halves, mixture, judged)
             is_longer = not prefers_larger(self.data, tried[-1], larger, self.rng, self.options, "mdl")
             if is_longer:
-                exchanged = self._exchanged_beside(halves, mixture)
-                if exchanged is not mixture:
-                    mixture, larger, known = self._judged(halves, exchanged, judged)
+                anew = self._searched_anew(halves, mixture)
+                if anew is not mixture:
+                    mixture, larger, known = self._judged(halves, anew, judged)
                     is_longer = not prefers_larger(self.data, tried[-1], larger, self.rng, self.options, "mdl")
             if is_longer:
                 rejected.append(path_entry(self.data, larger))
@@ -190,7 +190,7 @@ class Search:
         """The mixture or a likelier one of a half, the same on all rankings, and its indices in a few halves."""
         larger = self._on_all(mixture)
         halves.grow(larger.n_components, FEW_HALVES)
-        likelier = halves.likelier(judged, evaluated(judged, larger))
+        likelier = halves.likelier(judged, evaluated(judged, larger), FEW_HALVES)
         if not np.array_equal(likelier.centers, larger.centers):
             larger = self._on_all(likelier, judged)
             mixture = evaluated(self.rows, larger)
@@ -204,41 +204,42 @@ class Search:
             starts.append(KMeans(n_init=3))
         seeds = self.rng.integers(2**63, size=len(starts))
         task = delayed(run_all_larger)(self.rows, mixture, starts, seeds, self.options)
-        return self._beside(halves, task, mixture.n_components + 1, FEW_HALVES)
+        return self._beside(halves, [task], mixture.n_components + 1, FEW_HALVES)[0]
 
-    def _exchanged_beside(self, halves, mixture):
-        """The mixture after an exchange of fewer candidates: the starts, and the halves' mixtures, make up for that."""
-        if not (self.options.with_exchange and self.options.with_polish):
+    def _searched_anew(self, halves, mixture):
+        """The mixture, or a better one from k-means, exchanged: what growing never finds would not be found again."""
+        if not self.options.with_polish:
             return mixture
-        few = replace(self.options, n_kept=3, n_finalists=1, n_splits=2)
-        task = delayed(run_exchange)(self.rows, mixture, self.rng.integers(2**63), few)
-        exchanged = self._beside(halves, task, mixture.n_components, SOME_HALVES)
-        return mixture if np.array_equal(exchanged.weights, mixture.weights) else exchanged  # workers return copies
+        k, seed = mixture.n_components, self.rng.integers(2**63)
+        anew = delayed(run)(self.rows, KMeans(), k, seed, self.options)
+        anew = self._beside(halves, [anew], k, SOME_HALVES)[0].mixture
+        return ranked(self.rows, [mixture, anew], self.options.least_weight(self.rows))[0]
 
-    def _beside(self, halves, task, n_components, n_halves):
-        """The result of a task; with several workers the halves grow at the same time."""
+    def _beside(self, halves, tasks, n_components, n_halves):
+        """The results of tasks; with several workers the halves grow at the same time."""
+        n_tasks = len(tasks)
         if effective_n_jobs(self.n_jobs) == 1:
-            return Parallel(n_jobs=1)([task])[0]
+            return Parallel(n_jobs=1)(tasks)
         halves.add(n_halves - len(halves))
-        tasks = [task, *halves.tasks(n_components, n_halves)]
-        result, *paths = Parallel(n_jobs=self.n_jobs)(tasks)
-        halves.receive(n_components, n_halves, paths)
-        return result
+        results = Parallel(n_jobs=self.n_jobs)([*tasks, *halves.tasks(n_components, n_halves)])
+        halves.receive(n_components, n_halves, results[n_tasks:])
+        return results[:n_tasks]
 
     def _largest_stable(self, tried, indices, halves, judged):
         """Position of the largest mixture whose components are all stable.
 
-        A mixture that may be it is exchanged first, and looked at in more halves while the decision is close.
+        A mixture that may be it is searched for anew first, and looked at in more halves while the decision is close.
         """
         for position in range(len(tried) - 1, 0, -1):
-            if indices[position].mean(axis=0).min() < STABLE and not is_close(indices[position]):
+            least = indices[position].mean(axis=0).min()
+            if least < FOUND or (least < STABLE and not is_close(indices[position])):
                 continue
             mixture = evaluated(self.rows, tried[position])
-            exchanged = self._exchanged_beside(halves, mixture)
-            if exchanged is not mixture:
-                _, tried[position], indices[position] = self._judged(halves, exchanged, judged)
-            for least in (FEW_HALVES, SOME_HALVES):
-                known = halves.enough_indices(self.rows, tried[position], least, MANY_HALVES, indices[position])
+            anew = self._searched_anew(halves, mixture)
+            if anew is not mixture:
+                _, tried[position], indices[position] = self._judged(halves, anew, judged)
+            for n_halves in (FEW_HALVES, SOME_HALVES):
+                known = halves.enough_indices(self.rows, tried[position], n_halves, MANY_HALVES, indices[position])
                 indices[position] = known
                 if known.mean(axis=0).min() < STABLE:
                     break
@@ -339,9 +340,3 @@ def run_all_larger(data, mixture, starts, seeds, options):
     """The best of all starts with one component more, not exchanged."""
     grown = [run_larger(data, mixture, start, seed, options) for start, seed in zip(starts, seeds, strict=True)]
     return ranked(data, grown, options.least_weight(data))[0]
-
-
-def run_exchange(data, mixture, seed, options):
-    """The mixture that no exchange of one component shortens."""
-    with threadpool_limits(1):
-        return exchange(data, mixture, np.random.default_rng(seed), options)
