@@ -68,8 +68,8 @@ def sample_completions(
 ) -> Completions:
     """Draw full rankings that are consistent with partial rankings.
 
-    What is drawn for a ranking is a function of the ranking and `random_state` alone, not of the other rows: a row gets
-    the same completions in training and test data, in every fold and batch.
+    The draws for a ranking are a function of only the ranking and `random_state`: a row has the same completions in
+    training and test data, in every fold and in every batch.
 
     Parameters
     ----------
@@ -78,13 +78,13 @@ def sample_completions(
     n_draws : int, default=16
         Number of completions for each ranking.
     method : {"antithetic", "monte_carlo"}, default="antithetic"
-        "antithetic": draws number 2 i and 2 i + 1 are each other's antithetic (Algorithm 1 of [1]_, extended to any
-        bucket order and to missing items): uniform each, and without missing items as far apart as two completions can
-        be. "monte_carlo": independent draws.
+        "antithetic": draws 2 i and 2 i + 1 are antithetic to each other (Algorithm 1 of [1]_, extended to any bucket
+        order and to missing items). Each draw is uniform, and without missing items the two are as far apart as
+        possible. "monte_carlo": independent draws.
     prior : distribution, default=None
-        How full rankings are distributed before they are observed; None means uniformly. With a
-        :class:`~skrank.stats.mallows` draws are from its conditional distribution where that is within reach; any other
-        object needs a method ``logpmf(X)``, and weights uniform draws.
+        Prior distribution of full rankings; None means uniform. Draws for a :class:`~skrank.stats.mallows` prior are
+        from its conditional distribution if that is feasible. Any other object needs a method ``logpmf(X)``, which
+        determines weights of uniform draws.
     random_state : int, RandomState instance or None, default=0
         Seed of the draws.
 
@@ -98,7 +98,7 @@ def sample_completions(
     TypeError
         If `prior` is not a distribution.
     ValueError
-        If X is not a valid rank matrix, or `prior` is a distribution over another number of items.
+        If X is not a valid rank matrix, or if `prior` is a distribution over a different number of items.
 
     See Also
     --------
@@ -131,18 +131,18 @@ def sample_completions(
     prefer_skip_nested_validation=True,
 )
 def complete_rankings(X: ArrayLike, *, prior: Any = None, random_state: RandomState = 0) -> Floats:
-    """One completion of each partial ranking: a full rank matrix, by one draw of `sample_completions`.
+    """Return one completion of each partial ranking, as a full rank matrix from one draw of `sample_completions`.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_items)
         Rank matrix: lower is preferred, equal ranks are ties, NaN is missing.
     prior : distribution, default=None
-        As in `sample_completions`; None means uniform. The draw is exact for a :class:`~skrank.stats.mallows` whose
-        conditional distribution is within reach; where it is not, one weighted draw would say nothing of the prior, and
-        it is an error.
+        As in `sample_completions`; None means uniform. The draw is exact for a :class:`~skrank.stats.mallows`
+        distribution if conditioning on the rows is feasible. Otherwise it is an error, because a single weighted draw
+        would not depend on the prior.
     random_state : int, RandomState instance or None, default=0
-        Seed of the draws: each gives another imputation.
+        Seed of the draws; each seed gives a different imputation.
 
     Returns
     -------
@@ -195,8 +195,8 @@ def _seed(random_state):
 def log_n_completions(X: ArrayLike) -> Floats:
     """Logarithm of the number of full rankings that are consistent with each partial ranking.
 
-    The items of a bucket have any order, and missing items any place: of m ranked ones among n in buckets of sizes m_b,
-    it is n! / m! times the product of the m_b!.
+    The items of a bucket can have any order, and missing items can have any position. For m of n items ranked in
+    buckets of sizes m_b, the number is n! / m! times the product of the m_b!.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def log_n_completions(X: ArrayLike) -> Floats:
     Returns
     -------
     log_counts : ndarray of shape (n_samples,)
-        0 for a full ranking, log n! where nothing is ordered.
+        0 for a full ranking, log n! if nothing is ordered.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def log_n_completions(X: ArrayLike) -> Floats:
 
 
 def is_completion(rankings: ArrayLike, X: ArrayLike) -> Array:
-    """Whether full rankings are consistent with partial ones, row by row.
+    """Check whether full rankings are consistent with partial rankings, row by row.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def is_completion(rankings: ArrayLike, X: ArrayLike) -> Array:
     Raises
     ------
     ValueError
-        If the shapes do not fit, or `rankings` has ties or missing items.
+        If the shapes do not match, or if `rankings` has ties or missing items.
 
     Examples
     --------
@@ -260,10 +260,10 @@ def is_completion(rankings: ArrayLike, X: ArrayLike) -> Array:
 
 
 def nearest_completion(X: ArrayLike, rankings: ArrayLike) -> Floats:
-    """The completion of each partial ranking that is nearest to a full one in Kendall distance.
+    """Return the completion of each partial ranking that is nearest to a full ranking in Kendall distance.
 
-    It keeps the full ranking's order inside every bucket, and is the only nearest one (the map of Definition 7 of [1]_,
-    by Lemma 4; both extend from top-k lists to all rankings without missing items).
+    It has the order of the full ranking inside every bucket and is unique (the map of Definition 7 of [1]_, by Lemma 4;
+    both extend from top-k lists to all rankings without missing items).
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def nearest_completion(X: ArrayLike, rankings: ArrayLike) -> Floats:
     Raises
     ------
     ValueError
-        If the shapes do not fit, X has missing items, or `rankings` has ties or missing items.
+        If the shapes do not match, X has missing items, or `rankings` has ties or missing items.
 
     References
     ----------
@@ -318,12 +318,14 @@ def _full_rankings(rankings, partial):
 
 
 def antithetic_completion(X: ArrayLike, rankings: ArrayLike) -> Floats:
-    """The antithetic of a completion of each partial ranking: the places that the ranking leaves open are reversed.
+    """Return the antithetic of a completion of each partial ranking, in which all that the ranking leaves open is
+    reversed.
 
-    On rankings without missing items it reverses the order inside every bucket (Algorithm 1 of [1]_, from top-k lists
-    to all bucket orders), which gives the completion farthest in Kendall distance. With missing items all places are
-    mirrored first, then the ranked items share theirs in the order of their buckets. It maps the completions onto
-    themselves and is its own inverse, so that the antithetic of a uniform completion is uniform.
+    For rankings without missing items, it reverses the order inside every bucket (Algorithm 1 of [1]_, extended from
+    top-k lists to all bucket orders), which gives the completion with the largest Kendall distance. With missing items,
+    all positions are mirrored first, and then the mirrored positions of the ranked items are reassigned among them in
+    the order of their buckets. This map is its own inverse on the set of completions, so the antithetic of a uniform
+    completion is uniform.
 
     Parameters
     ----------
@@ -340,7 +342,7 @@ def antithetic_completion(X: ArrayLike, rankings: ArrayLike) -> Floats:
     Raises
     ------
     ValueError
-        If the shapes do not fit, or a row of `rankings` is not a completion of its row of X.
+        If the shapes do not match, or if a row of `rankings` is not a completion of the corresponding row of X.
 
     References
     ----------

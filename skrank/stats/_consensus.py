@@ -145,42 +145,42 @@ def kemeny_consensus(
     confidence_level: float = 0.9,
     random_state: RandomState = 0,
 ) -> KemenyResult:
-    """The ranking with the smallest summed Kendall distance to the given ones (Kemeny-Young).
+    """Find the ranking with the smallest sum of Kendall distances to the given rankings (Kemeny-Young).
 
-    It is also the maximum likelihood center of a Mallows model (:class:`~skrank.stats.mallows`). Ties and missing items
-    take no part: a ranking counts for the pairs of items it orders strictly.
+    It is also the maximum likelihood center of a Mallows model (:class:`~skrank.stats.mallows`). A ranking counts for
+    the pairs of items that it orders strictly, so ties and missing items are ignored.
 
-    Groups of items of which every one of the first beats every one of the second by majority follow one another in an
-    optimal ranking, so only the cycles of the majorities are hard. A cycle of at most 20 items is solved exactly, by
-    dynamic programming over its subsets; a longer one by moving single items until no move gains, with perturbations.
-    Whole weights are added as such: the result is exact whatever their sizes.
+    If every item of one set beats every item of another by majority, then the first set precedes the second in an
+    optimal ranking, so only cycles of majorities are hard. Cycles of at most 20 items are solved exactly by dynamic
+    programming over subsets. Longer cycles are searched by moving single items until no move improves the result, with
+    perturbations. Integer weights are added as integers, so the result is exact for any size of the weights.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_items)
         Rank matrix: lower is preferred, equal ranks are ties, NaN is missing.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rankings, not negative. None means 1.
+        Nonnegative weights of the rankings. None means 1.
     method : {"auto", "exact", "local"}, default="auto"
-        "auto": exact for every cycle of at most 20 items; "exact": an error instead of a result that may not be
-        optimal; "local": the search for every cycle.
+        "auto" is exact for every cycle of at most 20 items. "exact" raises an error if the result may not be optimal.
+        "local" uses the search for every cycle.
     n_perturbations : int, default=30
-        How often the search perturbs its ordering, which starts from Borda's, and searches again from there. Of both
-        orderings it keeps whichever is better in each stretch of places that they fill with the same items.
+        How often the search, which starts from the Borda ordering, perturbs the present ordering and continues from
+        there. In each range of positions that both orderings fill with the same items, it keeps the better one.
     ties : {"break", "keep"}, default="break"
-        Several rankings can have the smallest distance. "break" takes the one that goes by Borda scores, then by
-        column; "keep" ties the items of each stretch of places in which they differ.
+        How to choose if several rankings have the smallest distance. "break" selects one by Borda scores and then by
+        column; "keep" ties the items in each range of positions in which these rankings differ.
     max_optima : int, default=1
-        How many of the rankings with the smallest distance to list in the result's `optima`.
+        Maximum number of rankings with the smallest distance in the `optima` of the result.
     n_draws : int, default=0
-        How often the rankings are redrawn with replacement, for the result's `rank_sets`; 0 means not at all. The
-        consensus of a redraw comes from the search, which also starts from that of the data. Weights that are no counts
-        are redrawn as (sum of weights)^2 / (sum of their squares) rankings.
+        How often the rankings are redrawn with replacement for the `rank_sets` of the result; 0 means not at all. The
+        consensus of a redraw is found by the search, which also starts from the consensus of the data. If weights are
+        not counts, (sum of weights)^2 / (sum of their squares) rankings are redrawn.
     confidence_level : float, default=0.9
-        The probability with which a rank set contains the item's place in the consensus of the population, for each
-        item by itself.
+        Probability that a rank set contains the item's position in the consensus of the population, separately for each
+        item.
     random_state : int, RandomState instance or None, default=0
-        Draws the perturbations and the rankings. The default makes the result a function of the data.
+        Determines the perturbations and the redraws. With the default, the result is a function of the data.
 
     Returns
     -------
@@ -191,7 +191,7 @@ def kemeny_consensus(
     Raises
     ------
     ValueError
-        If X is no rank matrix, or if `method="exact"` is asked for a cycle of more than 20 items.
+        If X is not a valid rank matrix, or if `method="exact"` and there is a cycle of more than 20 items.
 
     References
     ----------
@@ -313,28 +313,29 @@ def borda_consensus(
     confidence_level: float = 0.9,
     random_state: RandomState = 0,
 ) -> BordaResult:
-    """Items by how many comparisons with other items they win less how many they lose (Borda's count).
+    """Order items by the number of comparisons that they win minus the number that they lose (Borda count).
 
-    On full rankings this is the order of the mean ranks. A ranking counts for the pairs of items it orders strictly, so
-    a tie counts for neither, and an item that few rankings rank has a score near 0, the middle.
+    On full rankings, this is the order of the mean ranks. A ranking counts for the pairs of items that it orders
+    strictly, so a tie counts for neither item. The score of an item that is rarely ranked is near 0, in the middle.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_items)
         Rank matrix: lower is preferred, equal ranks are ties, NaN is missing. For a sparse one see `unranked`.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rankings, not negative. None means 1.
+        Nonnegative weights of the rankings. None means 1.
     unranked : {"last", "missing"} or None, default=None
         What an absent entry of a sparse X means: tied after all listed items, or missing. A stored zero is a rank. The
-        cost is that of the entries. None refuses a sparse X; a dense one does not use this parameter.
+        time depends on the number of stored entries. None rejects a sparse X; for a dense X, this parameter is ignored.
     n_draws : int, default=0
-        How often the rankings are redrawn with replacement, for the result's `rank_sets`; 0 means not at all. Rank sets
-        compare all pairs of items: of a sparse X with so many that this exceeds ``working_memory`` they are refused.
+        How often the rankings are redrawn with replacement for the `rank_sets` of the result; 0 means not at all. Rank
+        sets compare all pairs of items, and raise an error if a sparse X has so many items that this exceeds
+        ``working_memory``.
     confidence_level : float, default=0.9
-        The probability with which a rank set contains the item's place by the scores of the population, for each item
-        by itself.
+        Probability that a rank set contains the item's position according to the scores of the population, separately
+        for each item.
     random_state : int, RandomState instance or None, default=0
-        Redraws the rankings.
+        Determines the redraws.
 
     Returns
     -------
@@ -435,16 +436,17 @@ class PairwiseMajorityResult:
     prefer_skip_nested_validation=True,
 )
 def pairwise_majority(X: ArrayLike, *, sample_weight: ArrayLike | None = None) -> PairwiseMajorityResult:
-    """How much weight prefers each item to each other one.
+    """Compute the total weight of the rankings that prefer each item to each other item.
 
-    A ranking counts for the pairs of items it orders strictly: ties and missing items say nothing of a pair.
+    A ranking counts for the pairs of items that it orders strictly; it is uninformative about tied pairs and missing
+    items.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_items)
         Rank matrix: lower is preferred, equal ranks are ties, NaN is missing.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rankings, not negative. None means 1.
+        Nonnegative weights of the rankings. None means 1.
 
     Returns
     -------

@@ -19,27 +19,28 @@ from skrank.stats._mallows_likelihood import check_missing, conditional_position
 class mallows:
     r"""The Mallows distribution over full rankings: P(s) = phi^d(s, center) / (normalizing constant).
 
-    d is the Kendall distance, the number of pairs of items that s and the center order oppositely. phi = 0 puts all
-    mass on the center, phi = 1 is the uniform distribution. Used like a frozen distribution of :mod:`scipy.stats`.
+    d is the Kendall distance, the number of pairs of items that s and the center order differently. phi = 0 puts all
+    mass on the center, and phi = 1 is the uniform distribution. The class is used like a frozen distribution of
+    :mod:`scipy.stats`.
 
-    A partial ranking stands for the event that the full ranking is consistent with it, so `logpmf` gives the
-    probability of that event, and `rvs` can be conditioned on it. For rankings with ties (top-k lists with the others
-    tied last among them) the probability has the closed form
+    A partial ranking stands for the event that the full ranking is consistent with it: `logpmf` returns the probability
+    of this event, and `rvs` can be conditioned on it. For rankings with ties, such as top-k lists with the other items
+    tied last, the probability has the closed form
 
     .. math:: P(R) = \varphi^{d(R)} \prod_b [m_b]_\varphi! \; / \; [n]_\varphi!
 
-    with d the pairs that R orders strictly and against the center, :math:`m_b` the sizes of its buckets and
-    :math:`[m]_q! = \prod_{j \le m} (1 + q + \dots + q^{j-1})`. The probabilities of all bucket orders of one shape sum
-    to 1. With missing items (NaN) no closed form is known: the probability is a sum over the sets of missing items and
-    places in the ranking. It is exact as well, but must have at most 2^20 states: (m + 1) 2^(n - m) for a ranking of m
-    of n items without ties.
+    where d is the number of pairs that R orders strictly and differently from the center, :math:`m_b` are the sizes of
+    its buckets, and :math:`[m]_q! = \prod_{j \le m} (1 + q + \dots + q^{j-1})`. The probabilities of all bucket orders
+    with the same bucket sizes sum to 1. With missing items (NaN), no closed form is known: the probability is a sum
+    over the sets of missing items and positions in the ranking. It is also exact, but may have at most 2^20 states: (m
+    + 1) 2^(n - m) for a ranking of m of n items without ties.
 
     Parameters
     ----------
     center : array-like of shape (n_items,)
         The central ranking: the rank of each item, lower is preferred, without ties or missing items.
     phi : float in [0, 1]
-        Dispersion. (Others write theta or nu for -log(phi).)
+        Dispersion. The literature also uses theta or nu for -log(phi).
 
     Attributes
     ----------
@@ -118,13 +119,14 @@ class mallows:
         Parameters
         ----------
         size : int or tuple of int, default=None
-            Number of draws, a leading shape; None draws one.
+            Number or shape of the draws; None returns a single draw.
         random_state : int, RandomState instance, Generator or None, default=None
             Source of randomness.
         given : array-like of shape (n_samples, n_items), default=None
-            Partial rankings. Each draw is conditioned on consistency with one of them: with ties it is an independent
-            Mallows ranking inside each bucket, with missing items it goes place by place through the sum over states
-            described above; both are exact. phi = 0 is the limit phi -> 0: the consistent rankings nearest the center.
+            Partial rankings. Each draw is conditioned on consistency with one of them. With ties, it is an independent
+            Mallows ranking inside each bucket; with missing items, it is drawn position by position from the sum over
+            states described above. Both are exact. phi = 0 is the limit phi -> 0: the consistent rankings closest to
+            the center.
 
         Returns
         -------
@@ -134,7 +136,7 @@ class mallows:
         Raises
         ------
         ValueError
-            If a row of `given` leaves so many items missing that exact draws are out of reach.
+            If a row of `given` has so many missing items that exact draws are infeasible.
         """
         shape = _as_shape(size)
         rng = as_generator(random_state)
@@ -174,7 +176,7 @@ class mallows:
         Raises
         ------
         ValueError
-            If a row leaves so many items missing that the sum over states is out of reach.
+            If a row has so many missing items that the sum over states is infeasible.
         """
         return log_probabilities(self._check(X, "X"), self.center, self.nu)
 
@@ -194,7 +196,7 @@ class mallows:
         return np.exp(self.logpmf(X))
 
     def log_partition(self) -> float:
-        """Log of the normalizing constant, the sum of phi^d over all rankings.
+        """Logarithm of the normalizing constant, which is the sum of phi^d over all rankings.
 
         Returns
         -------
@@ -228,16 +230,15 @@ class mallows:
     ) -> TotalVariationResult:
         """Total variation distance to another Mallows distribution over the same items.
 
-        Exact for equal centers of at most 300 items, and for different ones of at most 9. Otherwise an unbiased
-        estimate from rankings drawn from both distributions.
+        It is exact for equal centers of at most 300 items and for different centers of at most 9 items. Otherwise, it
+        is an unbiased estimate from rankings drawn from both distributions.
 
         Parameters
         ----------
         other : mallows
             The other distribution.
         n_draws : int, default=10000
-            Number of rankings drawn where the distance cannot be summed; the standard error is at most
-            0.5 / sqrt(n_draws).
+            Number of rankings drawn if the distance is not exact; the standard error is at most 0.5 / sqrt(n_draws).
         random_state : int, RandomState instance, Generator or None, default=None
             Source of randomness of these draws.
 
@@ -245,7 +246,7 @@ class mallows:
         -------
         result : TotalVariationResult
             With attributes `value`, `standard_error`, `is_exact`, `n_draws` and the method
-            ``confidence_interval(confidence_level=0.95)``, which bounds the distance at any number of draws.
+            ``confidence_interval(confidence_level=0.95)``, which is valid for any number of draws.
 
         Examples
         --------
@@ -267,21 +268,20 @@ class mallows:
     def fit(
         cls, X: ArrayLike, sample_weight: ArrayLike | None = None, *, method: Literal["auto", "exact", "local"] = "auto"
     ) -> Self:
-        """The maximum likelihood Mallows distribution of some rankings.
+        """Fit a Mallows distribution to rankings by maximum likelihood.
 
-        The center is the Kemeny consensus (see :func:`~skrank.stats.kemeny_consensus`: exact unless the majorities form
-        a cycle of more than 20 items), whatever the dispersion; phi then solves the moment equation that the mean
-        number of disagreements equals its expectation, which for tied rankings is that of their patterns of bucket
-        sizes.
+        The center is the Kemeny consensus for any dispersion (see :func:`~skrank.stats.kemeny_consensus`; it is exact
+        unless the majorities form a cycle of more than 20 items). phi then solves the moment equation: the mean number
+        of disagreements with the center equals its expectation, which for tied rankings depends on their bucket sizes.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_items)
             Full rankings or rankings with ties, such as top-k lists with the others tied last.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rankings, not negative. None means 1.
+            Nonnegative weights of the rankings. None means 1.
         method : {"auto", "exact", "local"}, default="auto"
-            How the consensus is found.
+            Method for the consensus, as in :func:`~skrank.stats.kemeny_consensus`.
 
         Returns
         -------
@@ -295,7 +295,7 @@ class mallows:
         Warns
         -----
         InsufficientDataWarning
-            If no ranking orders any pair of items; then phi is 1.
+            If no ranking orders any pair of items. phi is then 1.
         """
         ranks = check_rankings(
             X,

@@ -75,20 +75,20 @@ def mmd_test(
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> MMDTestResult:
-    """Test whether two samples of rankings come from one distribution, by their maximum mean discrepancy.
+    """Test whether two samples of rankings come from the same distribution by their maximum mean discrepancy.
 
     The statistic is the unbiased estimate of the squared distance between the two distributions' mean embeddings
 
-    MMD^2 = mean of k(x, x') over pairs of different rows of X + the same of Y - 2 times the mean of k(x, y),
+    MMD^2 = mean of k(x, x') over pairs of different rows of X + the same of Y - 2 times the mean of k(x, y).
 
-    compared with its values when the rows are dealt to the two samples at random. The test is exact at any sample
-    size: under the null hypothesis P(pvalue <= alpha) <= alpha. It is consistent against every alternative if the
-    kernel is characteristic, as the Mallows kernel is on full rankings; the Kendall kernel sees no more than the
-    probabilities of pairwise preferences. Partial rankings are compared through the marginalized kernel, so only by the
-    distribution of full rankings that they mean: all-tied rankings and uniformly random full ones are the same to it.
-    Take "semimetric_kemeny" where ties are statements of their own.
+    It is compared with its values for random assignments of the rows to the two samples. The test is exact for any
+    sample size: under the null hypothesis, P(pvalue <= alpha) <= alpha. It is consistent against every alternative if
+    the kernel is characteristic, such as the Mallows kernel on full rankings. The Kendall kernel depends only on the
+    probabilities of pairwise preferences. Partial rankings are compared by the marginalized kernel, that is, only by
+    the full rankings that they stand for: it does not distinguish all-tied rankings from uniformly random full
+    rankings. Use "semimetric_kemeny" if ties are statements.
 
-    One Gram matrix is computed, of the distinct rankings; all permutations are matrix products with it.
+    Only one Gram matrix, of the distinct rankings, is computed. All permutations are matrix products with it.
 
     Parameters
     ----------
@@ -98,21 +98,21 @@ def mmd_test(
     Y : {array-like, sparse matrix} of shape (n_samples_Y, n_items)
         Rank matrix of the second sample, the same items in the same columns; sparse if X is.
     kernel : str, PartialRankingKernel or kernel object, default="mallows"
-        A name that :class:`~skrank.kernels.PartialRankingKernel` knows (a scale is then the inverse of the median
-        distance over the pooled rankings), such a transformer, or a kernel object from :mod:`skrank.kernels` or a
-        combination of such. Sampled kernels (:class:`~skrank.kernels.MarginalizedKernel`, or a name where no closed
-        form exists) are treated so that the statistic stays unbiased: equal rankings of different rows get a value from
-        independent samples.
+        A name as in :class:`~skrank.kernels.PartialRankingKernel` (the scale is then the inverse of the median distance
+        over the pooled rankings), such a transformer, or a kernel object from :mod:`skrank.kernels` or a combination of
+        these. If the kernel is sampled (:class:`~skrank.kernels.MarginalizedKernel`, or a name without a closed form),
+        the values for equal rankings in different rows are computed from independent samples, so that the statistic
+        remains unbiased.
     n_permutations : int, default=999
         Number of permutations; the smallest possible p-value is 1 / (n_permutations + 1).
     unranked : {"last", "missing"} or None, default=None
         What an absent entry of sparse samples means, as in :class:`~skrank.kernels.PartialRankingKernel`: tied after
-        all listed items, or missing. None refuses sparse samples; dense ones do not use this parameter.
+        all listed items, or missing. None rejects sparse samples; for dense samples, this parameter is ignored.
     random_state : int, RandomState instance or None, default=None
-        Source of the permutations, and of the samples of a kernel without a seed of its own.
+        Determines the permutations, and the samples of a kernel without its own seed.
     n_jobs : int, default=None
-        Number of joblib workers for blocks of the Gram matrix and of the permutations; threads unless a
-        ``joblib.parallel_config`` says else. The result does not depend on it.
+        Number of joblib workers for blocks of the Gram matrix and of the permutations; threads unless overridden by
+        ``joblib.parallel_config``. The result does not depend on it.
 
     Returns
     -------
@@ -122,16 +122,16 @@ def mmd_test(
     Raises
     ------
     ValueError
-        If a sample has fewer than two rankings, if the items differ, or if a row has no closed form under an exact
-        kernel object.
+        If a sample has fewer than two rankings, if the items differ, or if there is no closed form for a row under an
+        exact kernel object.
 
     See Also
     --------
-    mmd_test_from_kernel : The same test of a kernel matrix that you have.
+    mmd_test_from_kernel : The same test for a given kernel matrix.
 
     Notes
     -----
-    The rows of a sample must be independent draws: several rankings of one person are not.
+    The rows of a sample must be independent draws; several rankings by the same person are not independent.
 
     References
     ----------
@@ -183,18 +183,18 @@ def mmd_test_from_kernel(
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> MMDTestResult:
-    """Test whether two samples come from one distribution, given a kernel matrix of all their rows.
+    """Test whether two samples come from the same distribution, given a kernel matrix of all their rows.
 
     Parameters
     ----------
     K : array-like of shape (n_samples, n_samples)
         Symmetric matrix of kernel values of all rows of both samples. Its diagonal is not used.
     labels : array-like of shape (n_samples,)
-        The sample of each row: two values, each at least twice.
+        The sample of each row: two values, each of which occurs at least twice.
     n_permutations : int, default=999
         Number of permutations; the smallest possible p-value is 1 / (n_permutations + 1).
     random_state : int, RandomState instance or None, default=None
-        Source of the permutations.
+        Determines the permutations.
     n_jobs : int, default=None
         Number of joblib workers for blocks of the permutations; threads unless overridden by
         ``joblib.parallel_config``. The result does not depend on it.
@@ -207,16 +207,16 @@ def mmd_test_from_kernel(
     Raises
     ------
     ValueError
-        If K is not a symmetric matrix, or `labels` not two samples of at least two of its rows.
+        If K is not a symmetric matrix, or if `labels` does not divide its rows into two samples of at least two rows.
 
     See Also
     --------
-    mmd_test : From rankings, with a kernel of :mod:`skrank.kernels`.
+    mmd_test : The same test for rankings, with a kernel of :mod:`skrank.kernels`.
 
     Notes
     -----
-    A matrix from sampled kernels is biased where rankings repeat, because equal rankings share their samples;
-    :func:`mmd_test` corrects for that, this function cannot.
+    The matrix of a sampled kernel is biased if rankings are repeated, because equal rankings have the same samples.
+    :func:`mmd_test` corrects for this bias; this function cannot.
 
     Examples
     --------

@@ -15,22 +15,22 @@ from skrank._rankings import row_blocks
 
 @dataclass(frozen=True)
 class RankSets:
-    """How sure the places of the items in a ranking are, by bootstrap.
+    """Uncertainty of the positions of items in a ranking, by bootstrap.
 
     Attributes
     ----------
     ranks : ndarray of shape (n_items,)
-        The ranking itself, 0 for the best; NaN for an item without a place.
+        The ranking, 0 for the best item; NaN for an item without a position.
     low, high : ndarrays of shape (n_items,)
-        First and last place in each item's rank set, counted like `ranks`; NaN for an item without a place.
+        First and last position in the rank set of each item, counted like `ranks`; NaN for an item without a position.
     neighbor_agreement : ndarray of shape (n_ranked - 1,)
-        For each item of `ordering` but the last, the proportion of redraws in which it is before the next one.
+        For each item of `ordering` except the last, the proportion of redraws in which it precedes the next one.
     places : ndarray of shape (n_draws, n_items)
-        Rank of each item in each redraw; NaN where it has none.
+        Rank of each item in each redraw; NaN if it has none.
     confidence_level : float
-        The probability with which a rank set contains the item's place, for each item by itself.
+        Probability that a rank set contains the item's position, separately for each item.
     item_names : ndarray of shape (n_items,) or None
-        The items' names where they are known.
+        Names of the items if they are known.
 
     Examples
     --------
