@@ -30,71 +30,74 @@ from skrank.preprocessing._labels import check_items, distinct_labels
 class BradleyTerry(ScoresMixin, ClassifierMixin, BaseEstimator):
     r"""Scores of items from pairwise comparisons, by regularized maximum likelihood.
 
-    Item i beats item j with probability :math:`1 / (1 + e^{\theta_j - \theta_i})` [1]_ [2]_. The scores
-    :math:`\theta` minimize the weighted negative log-likelihood plus
-    :math:`\frac{\alpha}{2} \sum_i \theta_i^2`, which is the mode of their posterior under independent normal priors of
-    variance :math:`1/\alpha`.
+    Item i beats item j with probability :math:`1 / (1 + e^{\theta_j - \theta_i})` [1]_ [2]_. The scores :math:`\theta`
+    minimize the weighted negative log-likelihood plus :math:`\frac{\alpha}{2} \sum_i \theta_i^2`, which gives the mode
+    of the posterior under independent normal priors with variance :math:`1/\alpha`.
 
     Parameters
     ----------
     alpha : float, default=0.1
-        Strength of the regularization: a prior standard deviation of :math:`1/\sqrt{\alpha}`, 3.2 log-odds by default,
-        which bounds the scores of items that won or lost all their comparisons and hardly moves those of others. 0 is
-        plain maximum likelihood, which exists only where each item has beaten each other directly or through others.
+        Strength of the regularization. It corresponds to a prior standard deviation of :math:`1/\sqrt{\alpha}`, by
+        default 3.2 log-odds, which bounds the scores of items that won or lost all their comparisons and has little
+        effect on others. 0 is maximum likelihood, which only exists if each item has beaten each other item directly or
+        through others.
     items : array-like of shape (n_items,), default=None
-        Labels of the items, in the order of `scores_`. None: those in X, sorted. Give them where some may be missing
-        from a part of the comparisons, as in cross-validation.
+        Labels of the items, in the order of `scores_`. None means the sorted labels in X. Pass them if a part of the
+        comparisons may not contain all items, as in cross-validation.
     ties : {"half", "davidson"}, default="half"
-        What a tie is. "half": half a win and half a loss; there are two classes. "davidson": an outcome of its own
-        [3]_: win, loss and tie are in the proportions :math:`e^{m/2} : e^{-m/2} : \nu` for a difference m of the
-        scores; there are three classes. Scores of the two have different units: half of a tie shrinks differences.
+        How ties are modeled. "half": a tie is half a win and half a loss, and there are two classes. "davidson": a tie
+        is a separate outcome [3]_, and there are three classes. The probabilities of win, loss and tie are proportional
+        to :math:`e^{m/2}`, :math:`e^{-m/2}` and :math:`\nu` for a difference m of the scores. The scores of the two
+        models are not comparable, because counting ties as half a win shrinks differences.
     order_effect : bool, default=False
-        Whether the first item of a pair has an advantage, as the home team has, or the answer that is shown first. It
-        is added to the log-odds of the first item.
+        Whether to estimate an advantage of the first item of a pair, such as the home team, or the answer that is shown
+        first. It is added to the log-odds of the first item.
     anchor : object, default=None
-        Label of the item whose score is 0, with which `standard_errors` and `intervals` compare. None: scores sum to 0.
+        Label of the item whose score is 0; `standard_errors` and `intervals` are then relative to it. None means that
+        scores sum to 0.
     max_iter : int, default=100
-        Largest number of Newton iterations; 5 to 15 are usual.
+        Maximum number of Newton iterations; 5 to 15 are typical.
     tol : float, default=1e-4
-        The fit stops when the remaining step of the scores (root mean square) is below `tol` of their standard errors.
+        The fit stops when the remaining step of the scores (root mean square) is below `tol` times their standard
+        errors.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_items,)
-        Scores in log-odds, higher is better. They sum to zero over each set of items that comparisons connect, or are
-        relative to `anchor` in its set.
+        Scores in log-odds, higher is better. They sum to zero over each connected set of items; in the set of `anchor`,
+        they are relative to it.
     items_ : ndarray of shape (n_items,)
-        Label of each score's item.
+        Label of the item of each score.
     tie_parameter_ : float or None
         Davidson's :math:`\nu`: equal items tie with probability :math:`\nu / (2 + \nu)`. None for ``ties="half"``; 0
         if there were no ties.
     order_effect_ : float
         Advantage of the first item in log-odds; 0 without `order_effect`.
     order_effect_standard_error_ : float
-        Its standard error, of the kind in `errors_`.
+        Standard error of `order_effect_`, of the kind in `errors_`.
     errors_ : {"model", "robust", "clustered"}
-        What standard errors, intervals and ranks take into account. "clustered": the `groups` of :meth:`fit`, by CR3
-        [4]_, one or two ways. "robust": ties that count as half a win vary less than wins and losses. "model": neither
-        was there.
+        What standard errors, intervals and ranks account for. "clustered": the `groups` of :meth:`fit`, by CR3 [4]_,
+        one-way or two-way. "robust": ties that count as half a win, which vary less than wins and losses. "model":
+        neither, because there were no groups and no such ties.
     degrees_of_freedom_ : float
-        Of the t distribution whose quantiles intervals use: :math:`G^* - 1` with
-        :math:`G^* = (\sum_g N_g)^2 / \sum_g N_g^2` for groups of :math:`N_g` comparisons, the less of two ways;
-        infinity without groups.
+        Degrees of freedom of the t distribution whose quantiles are used for intervals: :math:`G^* - 1` with :math:`G^*
+        = (\sum_g N_g)^2 / \sum_g N_g^2` for groups of :math:`N_g` comparisons, or the smaller number for two-way
+        groups. Infinity without groups.
     information_ : csr_array of shape (n_parameters, n_parameters)
-        Second derivatives of the objective at its minimum: for the scores the Laplacian of the comparison graph, each
-        comparison weighted by the variance of its outcome, plus alpha on the diagonal; then for the order effect and
-        the logarithm of the tie parameter, if there are any.
+        Second derivatives of the objective at its minimum. For the scores, they are the Laplacian of the comparison
+        graph, in which each comparison is weighted by the variance of its outcome, plus alpha on the diagonal. The
+        order effect and the logarithm of the tie parameter follow, if there are any.
     connected_components_ : ndarray of shape (n_items,)
-        Which connected set of items each one belongs to. Scores of different sets are not comparable.
+        Connected set to which each item belongs. Scores in different sets are not comparable.
     classes_ : ndarray of shape (2,) or (3,)
-        What the first item of a pair can get: [0, 1], with a tie [0, 0.5, 1]; ["loss", "win"] or
-        ["loss", "tie", "win"] if y held strings.
+        Outcomes for the first item of a pair: [0, 1], or [0, 0.5, 1] with ties; ["loss", "win"] or ["loss", "tie",
+        "win"] if y contains strings.
     n_iter_ : int
-        Newton iterations done.
+        Number of Newton iterations.
     n_features_in_ : int
         2, the number of columns of the pairs.
     feature_names_in_ : ndarray of shape (2,)
-        Names of the columns, when the pairs come as a DataFrame with string names.
+        Names of the columns if X is a DataFrame with string names.
 
     See Also
     --------
@@ -103,10 +106,11 @@ class BradleyTerry(ScoresMixin, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Repeated comparisons are added up first. Newton's steps come from conjugate gradients on the sparse Laplacian, so
-    that time and memory are about proportional to the number of distinct pairs.
+    Repeated comparisons are aggregated first. Newton steps are computed by conjugate gradients on the sparse Laplacian,
+    so that time and memory are approximately proportional to the number of distinct pairs.
 
-    scikit-learn's log-loss takes classes that are strings: with ``ties="davidson"`` pass "win", "tie" and "loss" for y.
+    With ``ties="davidson"``, pass "win", "tie" and "loss" as y if you use scikit-learn's log loss, which requires
+    strings.
 
     References
     ----------
@@ -189,16 +193,16 @@ class BradleyTerry(ScoresMixin, ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_comparisons, 2)
             Labels of the two items of each comparison: numbers, strings or any hashable objects.
         y : array-like of shape (n_comparisons,), default=None
-            The outcomes. Strings: the winner's label or "tie"; or "win", "loss" and "tie" of the first item. Numbers: 1
-            or True if the first item won, 0 or False if it lost, 0.5 for a tie. Numbers between these are shares of
-            the row's `sample_weight` that the first item won; if there are any, 0.5 is such a share too. None: the
-            first item of each row won.
+            The outcomes. Strings are the label of the winner or "tie"; or "win", "loss" and "tie" for the first item.
+            Numbers are 1 or True if the first item won, 0 or False if it lost, and 0.5 for a tie. Other numbers between
+            0 and 1 are the proportion of the row's `sample_weight` that the first item won; if there are any, 0.5 is
+            also such a proportion. None means that the first item of each row won.
         sample_weight : array-like of shape (n_comparisons,), default=None
-            How often each comparison was made: a count. None: once. For weights of another kind give each row a group
-            of its own, which makes standard errors independent of their unit.
+            How often each comparison was made. None means once. If weights are not counts, pass a different group for
+            each row, so that standard errors do not depend on the unit of the weights.
         groups : array-like of shape (n_comparisons,) or (n_comparisons, 2), default=None
-            Who or what the comparisons of one group have in common, such as the judge, or the judge and the prompt:
-            labels of any type. Scores do not depend on it; standard errors do, see `errors_`.
+            Labels of any type of what comparisons have in common, such as the judge, or the judge and the prompt.
+            Scores do not depend on `groups`, but standard errors do; see `errors_`.
 
         Returns
         -------
@@ -208,17 +212,17 @@ class BradleyTerry(ScoresMixin, ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            On an item that is missing, unknown or compared with itself, a y outside [0, 1] or a string that names
-            neither item, a negative weight, a missing group, or groups that are all the same, with the row and the
-            value; with `alpha=0`, where the maximum of the likelihood is infinite or not unique; with
-            ``ties="davidson"``, where all comparisons are ties, or y has shares.
+            If an item is missing, unknown or compared with itself; if y is outside [0, 1] or a string that is neither
+            of the two items; if a weight is negative; if a group is missing, or all groups are the same. The message
+            names the row and the value. With `alpha=0`, if the maximum of the likelihood is infinite or not unique.
+            With ``ties="davidson"``, if all comparisons are ties, or y contains proportions.
 
         Warns
         -----
         InsufficientDataWarning
             If comparisons do not connect all items, so that scores of different sets are not comparable; if some items
-            won or lost all their comparisons, so that the regularization alone bounds their scores; if groups are so
-            few, or of so different sizes, that `degrees_of_freedom_` is below 4; if all comparisons are ties.
+            won or lost all their comparisons, so that only the regularization bounds their scores; if groups are so
+            few, or their sizes so different, that `degrees_of_freedom_` is below 4; if all comparisons are ties.
         ConvergenceWarning
             If `max_iter` is reached.
         """
@@ -297,30 +301,30 @@ class BradleyTerry(ScoresMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_pairs, 2)
-            Labels of items that were seen in fit.
+            Labels of items that occurred in `fit`.
 
         Returns
         -------
         ndarray of shape (n_pairs,)
-            Positive where the first item is expected to win, its `order_effect_` included; of win against loss with
-            ``ties="davidson"``.
+            Positive if the first item is expected to win, including its `order_effect_`. With ``ties="davidson"``, the
+            log-odds of a win compared with a loss.
         """
         check_is_fitted(self)
         first, second = item_numbers(check_pairs(self, X, reset=False), self.items_)
         return self.scores_[first] - self.scores_[second] + self.order_effect_
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Probabilities of what the first item of each pair gets.
+        """Probabilities of the outcomes for the first item of each pair.
 
         Parameters
         ----------
         X : array-like of shape (n_pairs, 2)
-            Labels of items that were seen in fit.
+            Labels of items that occurred in `fit`.
 
         Returns
         -------
         ndarray of shape (n_pairs, n_classes)
-            In the order of `classes_`: that it loses, with ``ties="davidson"`` that it ties, and that it wins.
+            Probabilities of a loss, a tie (only with ``ties="davidson"``) and a win, in the order of `classes_`.
         """
         margin = self.decision_function(X)
         if self.ties == "half":
@@ -334,12 +338,12 @@ class BradleyTerry(ScoresMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_pairs, 2)
-            Labels of items that were seen in fit.
+            Labels of items that occurred in `fit`.
 
         Returns
         -------
         ndarray of shape (n_pairs,)
-            One of `classes_`. Where a win and a loss are equally probable it is a loss.
+            One of `classes_`. If a win and a loss are equally probable, it is a loss.
         """
         probability = self.predict_proba(X)
         return self.classes_[probability.argmax(axis=1)]
@@ -350,9 +354,10 @@ class BradleyTerry(ScoresMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_comparisons, 2)
-            Labels of items that were seen in fit.
+            Labels of items that occurred in `fit`.
         y : array-like of shape (n_comparisons,), default=None
-            The outcomes, as in :meth:`fit`. A prediction, the item with the higher score, gets the share that it won.
+            The outcomes, as in :meth:`fit`. The item with the higher score is predicted, and counts with the proportion
+            that it won.
         sample_weight : array-like of shape (n_comparisons,), default=None
             How often each comparison was made.
 

@@ -33,9 +33,9 @@ class Contrast(NamedTuple):
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Items by their scores, best first; printing it shows a table, and what its errors take into account.
+    """Items by their scores, best first. Printing it shows a table and what its errors account for.
 
-    Made by :meth:`BradleyTerry.leaderboard` and :meth:`PlackettLuce.leaderboard`.
+    It is returned by :meth:`BradleyTerry.leaderboard` and :meth:`PlackettLuce.leaderboard`.
 
     Parameters
     ----------
@@ -44,17 +44,17 @@ class Leaderboard:
     scores, standard_errors, lower, upper : ndarray of shape (n_items,)
         Scores, their standard errors and the bounds of their intervals, in `unit`.
     rank_ranges : ndarray of shape (n_items, 2)
-        First and last rank that the data leave open, 1 is the best.
+        First and last rank that are compatible with the data; 1 is the best.
     n_comparisons : ndarray of shape (n_items,)
-        Weight of each item's comparisons, or of the rankings that rank it.
+        Total weight of the comparisons of each item, or of the rankings that include it.
     level : float
         Probability that an interval, or a range of ranks, contains the truth.
     simultaneous : bool
-        Whether the ranges of ranks contain all ranks at once with this probability.
+        Whether the ranges of ranks contain the ranks of all items simultaneously with this probability.
     unit : {"log-odds", "elo"}
         Unit of the scores. Elo points are 1000 + 400 / log(10) times the log-odds.
     errors : {"model", "robust", "clustered"}
-        What the standard errors take into account.
+        What the standard errors account for.
 
     Examples
     --------
@@ -82,12 +82,12 @@ class Leaderboard:
     errors: str
 
     def rows(self, most: int | None = None) -> list[dict[str, Any]]:
-        """The table as one dictionary for each item, for a DataFrame or JSON.
+        """Return the table as one dictionary for each item, for a DataFrame or JSON.
 
         Parameters
         ----------
         most : int, default=None
-            The most rows, from the best. None: all.
+            Maximum number of rows, starting with the best. None means all.
 
         Returns
         -------

@@ -56,7 +56,7 @@ class JudgeEstimator(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_pairs, 2)
-            Labels of items that were seen in fit.
+            Labels of items that occurred in `fit`.
         groups : array-like of shape (n_pairs,), default=None
             The judge of each comparison. None, or a judge who was not seen in fit: nothing is known of the judge.
 
@@ -76,7 +76,7 @@ class JudgeEstimator(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_pairs, 2)
-            Labels of items that were seen in fit.
+            Labels of items that occurred in `fit`.
         groups : array-like of shape (n_pairs,), default=None
             The judge of each comparison, as in :meth:`predict_proba`.
 
@@ -100,7 +100,7 @@ class JudgeEstimator(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_comparisons, 2)
-            Labels of items that were seen in fit.
+            Labels of items that occurred in `fit`.
         y : array-like of shape (n_comparisons,), default=None
             The outcomes, as in :meth:`fit`.
         sample_weight : array-like of shape (n_comparisons,), default=None
@@ -124,33 +124,33 @@ class JudgeEstimator(ClassifierMixin, BaseEstimator):
 
 
 class PersonalBradleyTerry(JudgeEstimator):
-    r"""Bradley-Terry scores of each judge, shrunk towards common ones.
+    r"""Bradley-Terry scores of each judge, shrunk toward common scores.
 
-    Judges differ either by tastes, :math:`\theta_{ja} = \theta_a + u_{ja}` with
-    :math:`u_{ja} \sim N(0, \sigma^2)`, or by slopes, :math:`\theta_{ja} = (1 + b_j) \theta_a` with
-    :math:`b_j \sim N(0, \sigma^2)`: a judge who answers at random has the slope 0, one who is surer than the others a
-    slope above 1. All scores are at their posterior mode.
+    Judges differ either by tastes, :math:`\theta_{ja} = \theta_a + u_{ja}` with :math:`u_{ja} \sim N(0, \sigma^2)`, or
+    by slopes, :math:`\theta_{ja} = (1 + b_j) \theta_a` with :math:`b_j \sim N(0, \sigma^2)`: a judge who responds at
+    random has slope 0, and a judge who is more consistent than the others has a slope above 1. All scores are posterior
+    modes.
 
     Parameters
     ----------
     differences : {"tastes", "slopes"}, default="tastes"
         How judges differ.
     scale : float, default=None
-        The standard deviation :math:`\sigma` of the differences. None: where the Laplace approximation of its marginal
-        likelihood is largest; up to 10, and from 0.01, where judges do not differ.
+        The standard deviation :math:`\sigma` of the differences. None maximizes the Laplace approximation of its
+        marginal likelihood between 0.01, at which judges hardly differ, and 10.
     alpha : float, default=0.1
-        Strength of the regularization of the common scores, as of :class:`BradleyTerry`; above 0.
+        Strength of the regularization of the common scores, as in :class:`BradleyTerry`; above 0.
     items : array-like of shape (n_items,), default=None
-        Labels of the items, in the order of `scores_`. None: those in X, sorted.
+        Labels of the items, in the order of `scores_`. None means the sorted labels in X.
     max_iter : int, default=100
-        Largest number of Newton iterations for one scale.
+        Maximum number of Newton iterations for one scale.
     tol : float, default=1e-3
-        As of :class:`BradleyTerry`.
+        Tolerance, as in :class:`BradleyTerry`.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_items,)
-        Common scores in log-odds: those of a judge of whom nothing is known.
+        Common scores in log-odds, which are the expected scores of an unknown judge.
     judge_scores_ : ndarray of shape (n_judges, n_items)
         Scores of each judge.
     slopes_ : ndarray of shape (n_judges,) or None
@@ -160,20 +160,20 @@ class PersonalBradleyTerry(JudgeEstimator):
     items_, judges_ : ndarray of shape (n_items,), (n_judges,)
         Labels.
     classes_ : ndarray of shape (2,)
-        [0, 1], or ["loss", "win"] if y held strings: what the first item of a pair gets.
+        Outcomes for the first item of a pair: [0, 1], or ["loss", "win"] if y contains strings.
     n_features_in_ : int
         2, the number of columns of the pairs.
     feature_names_in_ : ndarray of shape (2,)
-        Names of the columns, when the pairs come as a DataFrame with string names.
+        Names of the columns if X is a DataFrame with string names.
 
     See Also
     --------
-    skrank.mixture.compare_judge_models : Which description predicts held-out votes best.
+    skrank.mixture.compare_judge_models : Which model predicts held-out votes best.
     skrank.mixture.BradleyTerryMixture : Groups of judges.
 
     Notes
     -----
-    A tie is half a win. Time and memory are about proportional to the number of distinct votes.
+    A tie counts as half a win. Time and memory are approximately proportional to the number of distinct votes.
 
     Examples
     --------
@@ -230,11 +230,11 @@ class PersonalBradleyTerry(JudgeEstimator):
         X : array-like of shape (n_comparisons, 2)
             Labels of the two items of each comparison.
         y : array-like of shape (n_comparisons,), default=None
-            The outcomes, as of :meth:`BradleyTerry.fit`.
+            The outcomes, as in :meth:`BradleyTerry.fit`.
         sample_weight : array-like of shape (n_comparisons,), default=None
-            How often each comparison was made. None: once.
+            How often each comparison was made. None means once.
         groups : array-like of shape (n_comparisons,)
-            The judge of each comparison, labels of any type. Needed.
+            The judge of each comparison: labels of any type. Required.
 
         Returns
         -------
@@ -244,7 +244,7 @@ class PersonalBradleyTerry(JudgeEstimator):
         Raises
         ------
         ValueError
-            On bad items, outcomes or weights, as of :meth:`BradleyTerry.fit`, and where a judge is missing.
+            If items, outcomes or weights are invalid, as in :meth:`BradleyTerry.fit`, or if a judge is missing.
 
         Warns
         -----

@@ -41,54 +41,57 @@ class RankingCells(NamedTuple):
 class PlackettLuce(ScoresMixin, BaseEstimator):
     r"""Scores of items from rankings, by regularized maximum likelihood.
 
-    A ranking is made from the top: the next item is i with probability :math:`e^{\theta_i} / \sum_j e^{\theta_j}`, the
-    sum over the items that are left (Plackett-Luce [1]_ [2]_). Items that a ranking does not rank (NaN) are no choices.
-    Of two items, this is :class:`BradleyTerry`. The scores minimize the weighted negative log-likelihood plus
-    :math:`\frac{\alpha}{2} \sum_i \theta_i^2`.
+    A ranking is drawn from the top: the next item is i with probability :math:`e^{\theta_i} / \sum_j e^{\theta_j}`,
+    where the sum is over the remaining items (Plackett-Luce [1]_ [2]_). Items that a ranking leaves out (NaN) were not
+    available. For two items, this is :class:`BradleyTerry`. The scores minimize the weighted negative log-likelihood
+    plus :math:`\frac{\alpha}{2} \sum_i \theta_i^2`.
 
     Parameters
     ----------
     alpha : float, default=0.1
-        Strength of the regularization, as of :class:`BradleyTerry`: a prior standard deviation of
-        :math:`1/\sqrt{\alpha}`, 3.2 log-odds by default. 0 is plain maximum likelihood, which exists only where each
-        item has come before each other directly or through others.
+        Strength of the regularization, as in :class:`BradleyTerry`. It corresponds to a prior standard deviation of
+        :math:`1/\sqrt{\alpha}`, by default 3.2 log-odds. 0 is maximum likelihood, which only exists if each item was
+        ranked above each other item directly or through others.
     ties : {"break", "davidson-luce"}, default="break"
-        What tied items are. "break": they have an order that was not recorded, as in coarse ratings and top-k lists;
-        the likelihood is that of the bucket in any order, so that a tied last bucket contributes nothing.
-        "davidson-luce": outcomes of their own, as draws are, of at most 4 items [3]_; at each stage a set T of t items
-        is chosen with a probability proportional to :math:`\delta_t \exp(\sum_{i \in T} \theta_i / t)`.
+        How ties are modeled. "break": tied items have an order that was not recorded, as in coarse ratings and top-k
+        lists. The likelihood is that of the bucket in any order, so a tied last bucket does not contribute.
+        "davidson-luce": ties of at most 4 items are separate outcomes, such as draws [3]_. At each stage, a set T of t
+        items is chosen with a probability proportional to :math:`\delta_t \exp(\sum_{i \in T} \theta_i / t)`.
     anchor : object, default=None
-        Label of the item whose score is 0, with which `standard_errors` and `intervals` compare. None: scores sum to 0.
+        Label of the item whose score is 0; `standard_errors` and `intervals` are then relative to it. None means that
+        scores sum to 0.
     max_iter : int, default=100
-        Largest number of Newton iterations; 5 to 15 are usual.
+        Maximum number of Newton iterations; 5 to 15 are typical.
     tol : float, default=1e-4
-        The fit stops when the remaining step of the scores (root mean square) is below `tol` of their standard errors.
+        The fit stops when the remaining step of the scores (root mean square) is below `tol` times their standard
+        errors.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_items,)
-        Scores in log-odds, higher is better. They sum to zero over each set of items that rankings connect, or are
-        relative to `anchor` in its set.
+        Scores in log-odds, higher is better. They sum to zero over each connected set of items; in the set of `anchor`,
+        they are relative to it.
     items_ : ndarray of shape (n_items,)
-        Label of each score's item: names of the columns of a DataFrame, else numbers from 0.
+        Label of each score's item: names of the columns of a DataFrame, otherwise numbers from 0.
     tie_parameters_ : dict
-        :math:`\delta_t` of each size t of ties that occurred; empty for ``ties="break"``. Of two equal items a tie has
-        the probability :math:`\delta_2 / (2 + \delta_2)`.
+        :math:`\delta_t` for each size t of ties that occurred; empty for ``ties="break"``. Two equal items tie with
+        probability :math:`\delta_2 / (2 + \delta_2)`.
     errors_ : {"model", "clustered"}
-        What standard errors, intervals and ranks take into account. "clustered": the `groups` of :meth:`fit`, by CR3,
-        one or two ways. "model": that rankings are independent draws from the model.
+        What standard errors, intervals and ranks account for. "clustered": the `groups` of :meth:`fit`, by CR3, one-way
+        or two-way. "model": rankings are assumed to be independent draws from the model.
     degrees_of_freedom_ : float
-        Of the t distribution whose quantiles intervals use; infinity without groups. See :class:`BradleyTerry`.
+        Degrees of freedom of the t distribution whose quantiles are used for intervals; infinity without groups. See
+        :class:`BradleyTerry`.
     information_ : csr_array of shape (n_parameters, n_parameters)
-        Second derivatives of the objective at its minimum, of scores and logarithms of tie parameters.
+        Second derivatives of the objective at its minimum with respect to scores and logarithms of tie parameters.
     connected_components_ : ndarray of shape (n_items,)
-        Which connected set of items each one belongs to. Scores of different sets are not comparable.
+        Connected set to which each item belongs. Scores in different sets are not comparable.
     n_iter_ : int
-        Newton iterations done.
+        Number of Newton iterations.
     n_features_in_ : int
         Number of items.
     feature_names_in_ : ndarray of shape (n_items,)
-        Names of the columns, when the rank matrix comes as a DataFrame with string names.
+        Names of the columns if X is a DataFrame with string names.
 
     See Also
     --------
@@ -98,10 +101,10 @@ class PlackettLuce(ScoresMixin, BaseEstimator):
 
     Notes
     -----
-    Distinct rankings are added up first. Products with the second derivatives are cumulative sums along rankings, so
-    that a Newton iteration takes time proportional to the number of ranked items. The probability of a tied bucket in
-    any order is an integral over one variable, computed to about eleven digits; its time does not depend on the number
-    of orders.
+    Equal rankings are aggregated first. Products with the second derivatives are cumulative sums along rankings, so a
+    Newton iteration takes time proportional to the number of ranked items. The probability of a tied bucket in any
+    order is an integral over one variable, which is computed to about eleven digits in a time that does not depend on
+    the number of orders.
 
     References
     ----------
@@ -161,16 +164,16 @@ class PlackettLuce(ScoresMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_items)
-            Rank matrix: lower is preferred, equal values are ties, NaN is missing. Rows that order no two items do not
-            count.
+            Rank matrix: lower is preferred, equal values are ties, NaN is missing. Rows that do not order any two items
+            are ignored.
         y : Ignored
             Not used, present for API consistency by convention.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each ranking was seen. None: once.
+            How often each ranking occurred. None means once.
         groups : array-like of shape (n_samples,) or (n_samples, 2), default=None
-            Who or what the rankings of one group have in common, such as the judge: labels of any type. Scores do not
-            depend on it; standard errors do, see `errors_`. A group for each row gives errors that do not rely on the
-            model.
+            Labels of any type of what rankings have in common, such as the judge. Scores do not depend on `groups`, but
+            standard errors do; see `errors_`. A different group for each row gives standard errors that do not assume
+            the model.
 
         Returns
         -------
@@ -180,15 +183,15 @@ class PlackettLuce(ScoresMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If X is not a valid rank matrix or orders no two items; on negative weights, missing groups, or groups that
-            are all the same; with `alpha=0`, where the maximum of the likelihood is infinite or not unique; with
-            ``ties="davidson-luce"``, on ties of more than 4 items, and where all stages are ties.
+            If X is not a valid rank matrix or does not order any two items; if a weight is negative; if a group is
+            missing, or all groups are the same. With `alpha=0`, if the maximum of the likelihood is infinite or not
+            unique. With ``ties="davidson-luce"``, if there are ties of more than 4 items, or if all stages are ties.
 
         Warns
         -----
         InsufficientDataWarning
-            If rankings do not connect all items, if some items came first or last in all their rankings, or if groups
-            are few; see :class:`BradleyTerry`.
+            If rankings do not connect all items, if some items are first or last in all their rankings, or if there are
+            few groups; see :class:`BradleyTerry`.
         ConvergenceWarning
             If `max_iter` is reached.
         """
@@ -227,7 +230,7 @@ class PlackettLuce(ScoresMixin, BaseEstimator):
         return tags
 
     def score_samples(self, X: ArrayLike) -> Floats:
-        """Logarithm of the probability of each ranking among the rankings of the same items.
+        """Log probability of each ranking among all rankings of the same items.
 
         Parameters
         ----------
@@ -237,7 +240,7 @@ class PlackettLuce(ScoresMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            0 for rows that order no two items; minus infinity for ties of a size that did not occur in fit.
+            0 for rows that do not order any two items; minus infinity for ties of a size that did not occur in `fit`.
         """
         check_is_fitted(self)
         ranks = check_rankings(X, estimator=self, reset=False)
@@ -249,7 +252,7 @@ class PlackettLuce(ScoresMixin, BaseEstimator):
         return likelihood.log_likelihoods(self._parameters)
 
     def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
-        """Mean logarithm of the probability of rankings.
+        """Mean log probability of rankings.
 
         Parameters
         ----------
@@ -258,7 +261,7 @@ class PlackettLuce(ScoresMixin, BaseEstimator):
         y : Ignored
             Not used, present for API consistency by convention.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each ranking was seen. None: once.
+            How often each ranking occurred. None means once.
 
         Returns
         -------
@@ -279,12 +282,13 @@ class PlackettLuce(ScoresMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_pairs, 2) or (n_pairs, 3)
-            That the first item loses, with ``ties="davidson-luce"`` that the two are tied, and that it wins.
+            Probabilities that the first item loses, that the two are tied (only with ``ties="davidson-luce"``), and
+            that it wins.
 
         Raises
         ------
         ValueError
-            On a label that is not an item, or an item compared with itself; names the row.
+            If a label is not an item, or if an item is compared with itself. The message names the row.
         """
         check_is_fitted(self)
         table = label_table(pairs, "pairs")

@@ -118,9 +118,9 @@ def match_components(
 ) -> ComponentMatch:
     """Relabel the components of one Mallows mixture to those of another, and measure how far apart they are.
 
-    The pairs are those with the smallest sum of symmetrised Kullback-Leibler divergences between the matched components
-    (Hungarian method), so components with one center are told apart by their dispersions, and a center counts for more
-    where the dispersion is small. Equal components are matched by weight.
+    Components are matched such that the sum of symmetrized Kullback-Leibler divergences is minimal (Hungarian method).
+    Components with the same center are thus distinguished by their dispersions, and centers have more influence if
+    dispersions are small. Equal components are matched by weight.
 
     Parameters
     ----------
@@ -130,9 +130,9 @@ def match_components(
         :func:`~skrank.datasets.make_mallows_mixture`), or a tuple (centers, dispersions, weights) of arrays of shapes
         (n_components, n_items), (n_components,) and (n_components,). The numbers of components may differ.
     n_draws : int, default=10000
-        Number of rankings drawn for a total variation distance that cannot be summed.
+        Number of rankings drawn for a total variation distance that cannot be computed exactly.
     random_state : int, RandomState instance or None, default=0
-        Source of randomness of these draws.
+        Determines these draws.
 
     Returns
     -------
@@ -143,9 +143,9 @@ def match_components(
     Raises
     ------
     TypeError
-        If an argument is no such mixture.
+        If an argument is not a mixture.
     ValueError
-        If its arrays do not fit together, or the mixtures rank different numbers of items.
+        If the shapes of its arrays do not match, or if the mixtures rank different numbers of items.
 
     Examples
     --------

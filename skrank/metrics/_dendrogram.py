@@ -13,11 +13,11 @@ AVERAGES = ("pairs", "leaves", "classes")
 def dendrogram_purity(
     children: ArrayLike, y: ArrayLike, *, average: Literal["pairs", "leaves", "classes"] = "pairs"
 ) -> float:
-    """Expected purity of the smallest cluster that contains two random leaves of one label.
+    """Expected purity of the smallest cluster that contains two random leaves with the same label.
 
-    Draw two different leaves with the same label; take the smallest subtree that contains both; its purity is the
-    fraction of its leaves with that label. The mean is 1 if and only if every label's leaves form a subtree. Unlike a
-    cut of the tree, it needs no number of clusters.
+    Draw two different leaves with the same label and consider the smallest subtree that contains both. Its purity is
+    the proportion of its leaves with this label. The mean is 1 if and only if the leaves of every label form a subtree.
+    In contrast to scores of a cut tree, no number of clusters is needed.
 
     It takes O(n log n) time: label counts go from the smaller to the larger of two merged subtrees.
 
@@ -26,15 +26,15 @@ def dendrogram_purity(
     children : array-like of shape (n_samples - 1, 2) or (n_samples - 1, 4)
         `children_` of a fitted :class:`~sklearn.cluster.AgglomerativeClustering`, or a linkage matrix of
         :func:`scipy.cluster.hierarchy.linkage`, of which the first two columns are read. Row i merges two nodes into
-        node n_samples + i; nodes below n_samples are leaves. The tree must be full: scikit-learn may stop early where
-        the number of clusters is given, unless ``compute_full_tree=True`` or a `distance_threshold` is set.
+        node n_samples + i; nodes below n_samples are leaves. The tree must be full: scikit-learn may stop early if the
+        number of clusters is given, unless ``compute_full_tree=True`` or a `distance_threshold` is set.
     y : array-like of shape (n_samples,)
         Labels of the leaves.
     average : {"pairs", "leaves", "classes"}, default="pairs"
-        How the two leaves are drawn, which matters where some labels are rarer than others. "pairs": uniformly among
-        all pairs with one label, so that a label counts by the square of its size. "leaves": first a leaf, then another
-        one with its label, as in [1]_. "classes": first a label, then two of its leaves, as in [2]_. Labels of a single
-        leaf take no part.
+        How the two leaves are drawn, which matters if some labels are rarer than others. "pairs": uniformly among all
+        pairs with the same label, so that the weight of a label is about the square of its size. "leaves": first a
+        leaf, then another one with the same label, as in [1]_. "classes": first a label, then two of its leaves, as in
+        [2]_. Labels with a single leaf are ignored.
 
     Returns
     -------
@@ -43,8 +43,8 @@ def dendrogram_purity(
     Raises
     ------
     ValueError
-        If `children` is not a full binary tree over the labeled leaves (a square distance matrix, say), or if no two
-        leaves share a label, or if `average` is unknown.
+        If `children` is not a full binary tree over the labeled leaves (for example, if it is a square distance
+        matrix), if no two leaves have the same label, or if `average` is invalid.
 
     References
     ----------

@@ -39,16 +39,16 @@ def pairwise_ranking_distances(
     X : array-like of shape (n_samples_X, n_items)
         Rank matrix: ``X[s, i]`` is the rank that ranking s gives item i, lower is preferred.
     Y : array-like of shape (n_samples_Y, n_items), default=None
-        Rank matrix of the other rankings, the same items as columns; None means X.
+        Rank matrix of the other rankings, with the same items as columns; None means X.
     metric : str, default="kendall"
-        With s, t the positions of the items under two full rankings, and n items:
+        In terms of the positions s, t of the n items under two full rankings:
 
         - "kendall": number of pairs of items that s and t order differently, 0 to n (n - 1) / 2. With ties or missing
-          items, its expected value over uniformly random full rankings consistent with either: what they do not tell
-          is unknown;
-        - "kemeny": the same on full rankings. Elsewhere, the number of pairs that s and t order oppositely, plus half
-          the number of pairs that only one of them orders, ties and missing items alike: a pair that is left open is a
-          statement of its own, as where equal ratings mean equal liking;
+          items, it is the expected value over uniformly random full rankings consistent with each ranking, so that what
+          they leave open is treated as unknown;
+        - "kemeny": the same on full rankings. On partial rankings, it is the number of pairs that s and t order
+          differently, plus half the number of pairs that only one of them orders, both for ties and for missing items.
+          It thus treats a tie as a statement, which is appropriate if equal ratings mean equal liking;
         - "spearman_footrule": ``sum_i |s_i - t_i|``;
         - "spearman": ``sum_i (s_i - t_i)**2``;
         - "hamming": number of items in different positions;
@@ -58,33 +58,34 @@ def pairwise_ranking_distances(
     p : float, default=2
         Order of metric "lp", at least 1. Other metrics ignore it.
     n_jobs : int, default=None
-        Number of parallel joblib workers, each on blocks of rows of X. None means 1.
+        Number of parallel joblib workers for blocks of rows of X. None means 1.
 
     Returns
     -------
     distances : ndarray of shape (n_samples_X, n_samples_Y), float64
-        A square matrix is what ``metric="precomputed"`` of scikit-learn's estimators takes.
-        ``scipy.cluster.hierarchy.linkage`` takes it only after ``scipy.spatial.distance.squareform``: it would read a
-        square matrix as observations.
+        A square matrix can be passed to scikit-learn's estimators with ``metric="precomputed"``. For
+        ``scipy.cluster.hierarchy.linkage``, convert it with ``scipy.spatial.distance.squareform`` first; otherwise, it
+        is interpreted as observations.
 
     Raises
     ------
     ValueError
-        If a metric other than "kendall" and "kemeny" meets ties or missing items (names the row); if `metric` is not a
-        distance.
+        If there are ties or missing items and `metric` is neither "kendall" nor "kemeny" (the message names the row);
+        if `metric` is invalid.
 
     Notes
     -----
-    Besides the result, memory is bounded by scikit-learn's ``working_memory``. Kendall, Kemeny and Spearman distances
-    are matrix products; between full rankings, Kendall distances are counts of the bits in which packed pairs differ.
+    Apart from the result, memory is bounded by scikit-learn's ``working_memory``. Kendall, Kemeny and Spearman
+    distances are computed by matrix products; between full rankings, the Kendall distance is the number of bits in
+    which packed pairs differ.
 
-    The expected Kendall distance of a ranking with ties or gaps from itself is positive: two rankings drawn from it
-    differ. It is ``(n (n - 1) / 2 - <e, e'>) / 2`` for the expected signs e, e' of all pairs of items.
+    The expected Kendall distance of a ranking with ties or missing items from itself is positive, because two rankings
+    drawn from it differ. It is ``(n (n - 1) / 2 - <e, e'>) / 2`` for the expected signs e, e' of all pairs of items.
 
-    The Kemeny distance of two equal rankings is 0. It is half the distance that the axioms of [3]_ single out on
+    The Kemeny distance of two equal rankings is 0. It is half the distance that is determined by the axioms of [3]_ on
     rankings with ties, and K^(1/2) of [4]_.
 
-    The other distances are those of section 2.1 of [1]_; [2]_ tells their properties.
+    The other distances are those of section 2.1 of [1]_; see [2]_ for their properties.
 
     References
     ----------

@@ -9,12 +9,12 @@ from skrank._typing import ArrayLike
 
 
 def procrustes_error(reference: ArrayLike, embedding: ArrayLike) -> float:
-    r"""Share of the reference's variation that the embedding misses, at its best scale, rotation, reflection and shift.
+    r"""Proportion of the variation of the reference that the embedding misses after the best similarity transformation.
 
-    With both clouds centred and scaled to a Frobenius norm of one, and :math:`\sigma` the singular values of
-    `reference.T @ embedding`, the error is :math:`1 - (\sum \sigma)^2`. It is the `disparity` of
-    :func:`scipy.spatial.procrustes`, which in addition returns the matched clouds. The two may differ in their numbers
-    of columns; the missing ones count as zero.
+    The embedding is scaled, rotated, reflected and translated. If both clouds are centered and scaled to a Frobenius
+    norm of one, and :math:`\sigma` are the singular values of `reference.T @ embedding`, the error is :math:`1 - (\sum
+    \sigma)^2`. It is the `disparity` of :func:`scipy.spatial.procrustes`, which also returns the matched clouds. If the
+    numbers of columns differ, the additional coordinates count as zero in the other cloud.
 
     Parameters
     ----------
@@ -26,12 +26,12 @@ def procrustes_error(reference: ArrayLike, embedding: ArrayLike) -> float:
     Returns
     -------
     float
-        Between 0 (equal up to scale, rotation, reflection and shift) and 1 (nothing in common). Symmetric.
+        Between 0 (equal up to scale, rotation, reflection and translation) and 1 (nothing in common). It is symmetric.
 
     Raises
     ------
     ValueError
-        If all rows of one of the two are equal, so that it has no scale.
+        If all rows of `reference` or of `embedding` are equal, so that it has no scale.
 
     References
     ----------
@@ -60,7 +60,7 @@ def procrustes_error(reference: ArrayLike, embedding: ArrayLike) -> float:
 
 
 def triplet_accuracy(embedding: ArrayLike, triplets: ArrayLike, responses: ArrayLike | None = None) -> float:
-    """Share of triplet answers that an embedding reproduces.
+    """Proportion of triplet responses that an embedding reproduces.
 
     Parameters
     ----------
@@ -69,18 +69,18 @@ def triplet_accuracy(embedding: ArrayLike, triplets: ArrayLike, responses: Array
     triplets : array-like of shape (n_triplets, 3)
         Indices (i, j, k) of three different rows of `embedding`.
     responses : array-like of shape (n_triplets,), default=None
-        None: j is nearer to i than k in each row. Booleans, or numbers that are all 0 or 1: true where j is nearer.
-        Other whole numbers: how often j was answered to be nearer, negative where k was.
+        None means that j is nearer to i than k in each row. Booleans, or numbers that are all 0 or 1, are true where j
+        is nearer. Other integers are how often j was nearer, or minus how often k was nearer.
 
     Returns
     -------
     float
-        Between 0 and 1; guessing gives 0.5. An answer about two items at exactly equal distances counts one half.
+        Between 0 and 1; guessing gives 0.5. A response about two items at exactly equal distances counts one half.
 
     Raises
     ------
     ValueError
-        On a row that is not a triplet of rows of `embedding`, or a response that says nothing.
+        If a row is not a triplet of rows of `embedding`, or if a response is uninformative.
 
     Examples
     --------
