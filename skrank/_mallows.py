@@ -30,7 +30,9 @@ def log_q_factorial(n_items, nu):
     nu = np.asarray(nu, float)[..., None]
     j = np.arange(1, n_items + 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(nu == 0, np.log(j), np.log(np.expm1(-j * nu) / np.expm1(-nu)))
+        terms = np.log(np.expm1(-j * nu) / np.expm1(-nu))
+    if not nu.all():
+        terms = np.where(nu == 0, np.log(j), terms)
     return _cumulative(terms)
 
 
@@ -43,13 +45,22 @@ def mean_distance(n_items, nu):
     -------
     table : ndarray of shape nu.shape + (n_items + 1,)
     """
+    return _cumulative(_mean_insertions(n_items, nu))
+
+
+def _mean_insertions(n_items, nu):
+    """What each item, inserted into those before it, adds to the expected distance, nu.shape + (n_items,)."""
     nu = np.asarray(nu, float)[..., None]
     j = np.arange(1, n_items + 1)
+    exponents = j * nu
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        closed = 1 / np.expm1(nu) - j / np.expm1(j * nu)
-        # Two terms near 1/nu cancel where j nu is small; the Taylor series does not.
-        series = (j - 1) / 2 - (j**2 - 1) * nu / 12 + (j**4 - 1.0) * nu**3 / 720
-    return _cumulative(np.where(j * nu < 0.02, series, closed))
+        terms = 1 / np.expm1(nu) - j / np.expm1(exponents)
+        is_small = exponents < 0.02
+        if is_small.any():
+            # Two terms near 1/nu cancel there; the Taylor series does not.
+            series = (j - 1) / 2 - (j**2 - 1) * nu / 12 + (j**4 - 1.0) * nu**3 / 720
+            terms = np.where(is_small, series, terms)
+    return terms
 
 
 def _cumulative(terms):
@@ -177,8 +188,6 @@ def dispersion_from_mean_distance(n_items, distances, coefficients=None, *, n_st
     target = np.atleast_1d(np.asarray(distances, float))
     grid = mean_distance_grid(n_items)
     if coefficients is None:
-        coefficients = np.zeros((1, n_items + 1))
-        coefficients[:, -1] = 1
         table = grid[:, -1][None]
         upper = np.searchsorted(table[0], target)
     else:
@@ -192,7 +201,11 @@ def dispersion_from_mean_distance(n_items, distances, coefficients=None, *, n_st
     for _ in range(n_steps):
         phi = _secant_step(points, excesses, bounds)
         with np.errstate(divide="ignore"):
-            excess = (mean_distance(n_items, -np.log(phi)) * coefficients).sum(axis=1) - target
+            nu = -np.log(phi)
+        if coefficients is None:
+            excess = _mean_insertions(n_items, nu).sum(axis=1) - target
+        else:
+            excess = (mean_distance(n_items, nu) * coefficients).sum(axis=1) - target
         points, excesses = (points[1], phi), (excesses[1], excess)
     phi = np.where(beyond, 1.0, _secant_step(points, excesses, bounds))
     return phi[0] if np.ndim(distances) == 0 else phi
@@ -200,9 +213,9 @@ def dispersion_from_mean_distance(n_items, distances, coefficients=None, *, n_st
 
 def _secant_step(points, excesses, bounds):
     rise = excesses[1] - excesses[0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        step = np.where(rise == 0, 0.0, excesses[1] * (points[1] - points[0]) / rise)
-    return np.clip(points[1] - step, *bounds)
+    rise[rise == 0] = np.inf  # no step
+    step = excesses[1] * (points[1] - points[0]) / rise
+    return np.minimum(np.maximum(points[1] - step, bounds[0]), bounds[1])
 
 
 # ---------------------------------------------------------------- sampling from the model

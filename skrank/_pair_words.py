@@ -20,11 +20,12 @@ from typing import NamedTuple
 import numpy as np
 from sklearn import get_config
 
-from skrank._rankings import MISSING, row_blocks
+from skrank._rankings import MISSING, pair_indices, row_blocks
 
 WORD_BITS = 64
 BLOCK_BITS = 1 << 21  # comparisons that are made at once before they are packed
 BLOCK_ROWS = 8192
+FEW_ENTRIES = 256
 TILE = 1 << 16  # entries of a tile of distances: 512 KiB of words, which stay in a core's cache
 TILE_ROWS = 128
 
@@ -84,6 +85,8 @@ def full_words(positions):
     words : ndarray of shape (n_words, ...), uint64
     """
     shape, n_items = positions.shape[:-1], positions.shape[-1]
+    if positions.size <= FEW_ENTRIES:
+        return _packed_at_once(positions.reshape(-1, n_items)).reshape(-1, *shape)
     return _packed(positions.reshape(-1, n_items), _is_before).reshape(-1, *shape)
 
 
@@ -126,6 +129,16 @@ def _packed(ranks, compare):
             start = stop
         words[:, rows] = _words_of_bits(bits, len(words))
     return words
+
+
+def _packed_at_once(positions):
+    """Words of a few full rankings, without blocks: what counts there are the calls of numpy."""
+    n_rows, n_items = positions.shape
+    first, second = pair_indices(n_items)
+    bits = np.zeros((n_rows, WORD_BITS * n_words(n_items)), bool)
+    np.less(positions[:, first], positions[:, second], out=bits[:, : len(first)])
+    words = np.packbits(bits, axis=1, bitorder="little").view("<u8")
+    return np.ascontiguousarray(words.T).astype(np.uint64, copy=False)
 
 
 def _words_of_bits(bits, n_words):

@@ -107,18 +107,19 @@ def maximization(data, row_weights, centers=None, distances=None, *, thorough=Tr
 
 
 def kemeny_centers(data, row_weights, centers, distances, thorough):
-    """Weighted Kemeny centers, the rows' distances to them, the distances' weighted sums, and whether all are optimal.
+    """Weighted Kemeny centers, the rows' distances to them, their weighted sums, and whether to stop searching.
 
-    Centers are known to be optimal where they agree with all majorities. The arguments are those of `maximization`.
+    That is so where it was thorough, and where all centers agree with all majorities. The arguments are those of
+    `maximization`.
     """
     starts = None if centers is None else ordering(centers)
     pair_sums = data.pair_sums(row_weights)
     orderings, values = local_kemeny(pair_sums, starts, thorough=thorough)
-    optimal = bool((values == np.abs(pair_sums).sum(axis=1)).all())
+    searched = thorough or data.n_items <= FEW_ITEMS or bool((values == np.abs(pair_sums).sum(axis=1)).all())
     found = np.argsort(orderings, axis=1)
     if centers is None:
         distances = data.distances(found)
-        return found, distances, weighted_distances(row_weights, distances), optimal
+        return found, distances, weighted_distances(row_weights, distances), searched
     centers, distances = centers.copy(), distances.copy()
     disagreements = weighted_distances(row_weights, distances)
     moved = np.flatnonzero((found != centers).any(axis=1))
@@ -129,7 +130,7 @@ def kemeny_centers(data, row_weights, centers, distances, thorough):
         better = sums < disagreements[moved]
         moved = moved[better]
         centers[moved], distances[moved], disagreements[moved] = found[moved], nearer[better], sums[better]
-    return centers, distances, disagreements, optimal
+    return centers, distances, disagreements, searched
 
 
 def estimate_dispersions(data, row_weights, disagreements):
@@ -173,11 +174,9 @@ def em(data, mixture, max_iter=150, tol=1e-7, fixed_centers=False):
             dispersions = estimate_dispersions(data, row_weights, weighted_distances(row_weights, distances))
         else:
             thorough = ended or n_iter == max_iter - 1
-            centers, distances, disagreements, optimal = kemeny_centers(
+            centers, distances, disagreements, thorough = kemeny_centers(
                 data, row_weights, mixture.centers, distances, thorough
             )
-            # No search would find better ones, or each is thorough.
-            thorough |= optimal or data.n_items <= FEW_ITEMS
             dispersions = estimate_dispersions(data, row_weights, disagreements)
         mixture = Mixture(centers, dispersions, weights / weights.sum())
 

@@ -70,7 +70,8 @@ def local_kemeny(pair_sums, starts=None, *, thorough=True):
     starts : ndarray of shape (M, n_items), default=None
         Orderings to start from as well, say the previous ones; they win ties, so a fit does not wander among equals.
     thorough : bool, default=True
-        Whether more than `FEW_ITEMS` items are searched for more than what a few insertions make of the starts.
+        Whether more than `FEW_ITEMS` items are searched for more than what a few insertions make of the starts, and
+        Borda's orderings are perturbed where there are none.
 
     Returns
     -------
@@ -99,7 +100,7 @@ def local_kemeny(pair_sums, starts=None, *, thorough=True):
 def _searched(preferences, starts, thorough):
     orderings = borda_orderings(preferences)
     if starts is None:
-        return insertion_search(preferences, orderings, n_perturbations=BATCH_PERTURBATIONS)
+        return insertion_search(preferences, orderings, n_perturbations=BATCH_PERTURBATIONS if thorough else 0)
     is_small = preferences.shape[1] <= FEW_ITEMS
     if not (thorough or is_small):
         return insertion_search(preferences, starts, n_rounds=IMPROVEMENT_ROUNDS)
