@@ -22,20 +22,20 @@ from skrank._typing import Unranked, validate_params
     prefer_skip_nested_validation=True,
 )
 def load_apa(*, unranked: Unranked = "missing", return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Load the 15449 ballots of the American Psychological Association's election of 1980.
+    """Load the 15449 ballots of the 1980 election of the American Psychological Association.
 
-    Each voter ranked up to five candidates. 5738 ballots rank all of them; 5141, 2462 and 2108 rank only the first one,
-    two and three.
+    Each voter ranked up to five candidates. 5738 ballots rank all of them; 5141, 2462 and 2108 ballots rank only one,
+    two and three candidates, respectively.
 
     Parameters
     ----------
     unranked : {"missing", "last"} or None, default="missing"
-        What is meant by the candidates that a ballot leaves out: "missing" makes them NaN, so that nothing is said of
-        them; "last" ties them after all others. None raises, as there are such ballots. For the complete ballots alone
-        keep the rows without NaN, as in the example.
+        How to encode candidates that a ballot leaves out. "missing" encodes them as NaN, so that nothing is known about
+        them; "last" ties them after all others. None raises an error, because there are such ballots. To get only the
+        complete ballots, select the rows without NaN, as in the example.
     return_X_y : bool, default=False
-        Whether to return ``(data, sample_weight)`` instead of a Bunch. There are no classes to predict; what belongs to
-        each row is how many voters cast it.
+        Whether to return ``(data, sample_weight)`` instead of a Bunch. The second array is the number of voters with
+        each ballot, since there are no classes to predict.
     as_frame : bool, default=False
         Whether `data` is a pandas DataFrame with the candidates as columns.
 
@@ -45,7 +45,7 @@ def load_apa(*, unranked: Unranked = "missing", return_X_y: bool = False, as_fra
         data : ndarray or DataFrame of shape (205, 5), float64
             Rank matrix of the distinct ballots, the most frequent first; 0 is the most preferred.
         sample_weight : ndarray of shape (205,), int64
-            How many voters cast each.
+            Number of voters with each ballot.
         item_names : ndarray of shape (5,), str objects
             The candidates, A to E.
         DESCR : str

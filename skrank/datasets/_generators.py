@@ -182,7 +182,7 @@ def make_rankings(
     missing_rate: float = 0.0,
     random_state: RandomState = None,
 ) -> Floats:
-    """Random rankings: uniform or about a center, full or with ties, cut-off lists and missing items.
+    """Random rankings: uniform or around a center, full or with ties, top-k lists and missing items.
 
     Parameters
     ----------
@@ -191,21 +191,22 @@ def make_rankings(
     n_items : int, default=10
         Number of items.
     center : array-like of shape (n_items,), default=None
-        Central ranking of the Mallows model they are drawn from. None draws one.
+        Central ranking of the Mallows model from which rankings are drawn. None draws one.
     phi : float in [0, 1], default=1.0
-        Its dispersion: 1 draws uniformly random rankings, 0 repeats the center.
+        Dispersion of the Mallows model: 1 draws uniformly random rankings, 0 repeats the center.
     distance : {"kendall", "hamming"}, default="kendall"
         The distance from the center in the model: a ranking has probability proportional to phi to the power of the
-        number of pairs in another order ("kendall"), or of the number of items at another place ("hamming").
+        number of pairs in a different order ("kendall"), or of the number of items in a different position ("hamming").
     top_k : int or tuple of two int, default=None
-        Keep the order of the k most preferred items only; of (shortest, longest), k is drawn uniformly for each
+        Only keep the order of the k most preferred items. With (shortest, longest), k is drawn uniformly for each
         ranking.
     unranked : {"last", "missing"}, default="last"
-        Whether the other items are tied last (they are worse, which is the truth here) or missing (NaN).
+        Whether the other items are tied last (which is true here, because they are worse) or missing (NaN).
     tie_rate : float in [0, 1], default=0.0
         Probability with which neighbors in a ranking are tied.
     missing_rate : float in [0, 1), default=0.0
-        Probability with which an item of a ranking is missing, whatever its rank. Two items at least always stay.
+        Probability with which an item of a ranking is missing, regardless of its rank. At least two items always
+        remain.
     random_state : int, RandomState instance or None, default=None
         Source of randomness.
 
@@ -273,9 +274,9 @@ def make_mallows_mixture(
         Number of Mallows models.
     centers : {"random", "close", "same", "reversed", "mixed"} or array-like of shape (n_components, n_items), \
 default="random"
-        Central rankings. "random": uniform; "close": one uniform, the others made from it by `n_swaps` exchanges of
-        neighbors, all different; "same": one for all components; "reversed": one and its reverse; "mixed": all close
-        but the last, which is random.
+        Central rankings. "random": uniform. "close": one is uniform, and the others differ from it by `n_swaps`
+        adjacent transpositions; all are different. "same": one for all components. "reversed": one and its reverse.
+        "mixed": all are close except the last, which is random.
     n_swaps : int, default=3
         Number of disjoint pairs of neighbors in which a close center differs from the first one.
     phi : float or array-like of shape (n_components,), default=0.5
@@ -283,9 +284,9 @@ default="random"
     weights : array-like of shape (n_components,), default=None
         Mixing weights, positive, normalized to sum 1. None makes them equal.
     top_k : int or tuple of two int, default=None
-        Keep the order of the most preferred items only, as in :func:`make_rankings`.
+        Only keep the order of the most preferred items, as in :func:`make_rankings`.
     unranked : {"last", "missing"}, default="last"
-        What becomes of the others, as in :func:`make_rankings`.
+        How to encode the other items, as in :func:`make_rankings`.
     tie_rate : float in [0, 1], default=0.0
         Probability with which neighbors in a ranking are tied.
     missing_rate : float in [0, 1), default=0.0
@@ -293,7 +294,7 @@ default="random"
     random_state : int, RandomState instance or None, default=None
         Source of randomness.
     return_X_y : bool, default=True
-        If False, a Bunch with the mixture's parameters is returned.
+        If False, return a Bunch that includes the parameters of the mixture.
 
     Returns
     -------
@@ -307,8 +308,8 @@ default="random"
 
     See Also
     --------
-    skrank.metrics.match_components : Compares a fitted mixture with these parameters.
-    make_hard_mallows_pair : Mixtures that are hard to tell apart.
+    skrank.metrics.match_components : Compare a fitted mixture with these parameters.
+    make_hard_mallows_pair : Mixtures that are hard to distinguish.
 
     Examples
     --------

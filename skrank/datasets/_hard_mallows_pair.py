@@ -38,22 +38,22 @@ def make_hard_mallows_pair(
     center: ArrayLike | None = None,
     random_state: RandomState = None,
 ) -> Any:
-    """Two mixtures of Mallows models that are hard to tell apart though their components differ.
+    """Two mixtures of Mallows models that are hard to distinguish although their components differ.
 
-    The lower bounds of Liu and Moitra [1]_: what no method, or no local method, can learn from few rankings.
+    They are the examples in the lower bounds of Liu and Moitra [1]_ for any method, or any local method.
 
     Parameters
     ----------
     kind : {"concentric", "block_flips"}, default="concentric"
-        "concentric" (Lemma 9): all components share one center. The first mixture has the dispersions phi, 3 phi, ...,
-        (2k - 1) phi, the second 2 phi, 4 phi, ..., 2k phi. The weights are those of a binomial sum that vanishes on all
-        rankings within 2k - 2 disagreements of the center, so the mixtures are much closer than their components. What
-        the lemma proves needs `mu`.
+        "concentric" (Lemma 9): all components have the same center. The dispersions are phi, 3 phi, ..., (2k - 1) phi
+        in the first mixture and 2 phi, 4 phi, ..., 2k phi in the second. The weights are those of a binomial sum that
+        vanishes on all rankings within 2k - 2 disagreements of the center, so the mixtures are much closer than their
+        components. The conditions of the lemma are satisfied if `mu` is passed.
 
-        "block_flips" (Theorem 6.1): l blocks of neighboring items, k = 2^(l - 1) components of equal weight. A
+        "block_flips" (Theorem 6.1): l blocks of neighboring items, k = 2^(l - 1) components with equal weights. A
         component exchanges every pair of neighbors inside some of the blocks: an even number of blocks in the first
         mixture, an odd number in the second. All distributions of fewer than l items are the same in both, so that
-        local queries of fewer than l items and their places (Definition 13) cannot tell them apart.
+        local queries of fewer than l items and their positions (Definition 13) cannot distinguish them.
     n_samples : int, default=1000
         Number of rankings drawn from each mixture.
     n_items : int, default=20
@@ -65,19 +65,19 @@ def make_hard_mallows_pair(
         0.01 without `mu`, which with the default `n_items` is an example outside the lemma's conditions. For
         "block_flips" the dispersion of all components; None means the paper's 1 - sqrt(k / n_items).
     mu : float, default=None
-        For "concentric", in place of `phi`: how far any two components, and each component and the uniform
-        distribution, are apart in total variation at least; at most 1 / (40 k^2), with n_items >= 40 k^2. Then
-        (Lemma 9) every weight is at least 1 / (10 * 4^k), the total variation distance of the mixtures at most
+        For "concentric", instead of `phi`: lower bound on the total variation distance between any two components, and
+        between each component and the uniform distribution. It must be at most 1 / (40 k^2), with n_items >= 40 k^2.
+        Then (Lemma 9) every weight is at least 1 / (10 * 4^k), the total variation distance of the mixtures is at most
         4 (8 mu k)^(2k - 1), and they are not component-wise mu-close.
     center : array-like of shape (n_items,), default=None
-        The ranking from which the centers are made. None draws one.
+        The ranking from which the centers are derived. None draws one.
     random_state : int, RandomState instance or None, default=None
         Source of randomness.
 
     Returns
     -------
     first, second : :class:`~sklearn.utils.Bunch`
-        Each with keys `X`, `y`, `weights`, `centers` and `dispersions` as of :func:`make_mallows_mixture`.
+        Each with keys `X`, `y`, `weights`, `centers` and `dispersions` as in :func:`make_mallows_mixture`.
 
     Raises
     ------

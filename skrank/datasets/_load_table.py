@@ -65,43 +65,43 @@ def load_table(
     encoding: str | None = None,
     sheet: str | None = None,
 ) -> Any:
-    """Load rankings from a CSV file or a workbook, such as survey tools export.
+    """Load rankings from a CSV file or a workbook, such as exports of survey tools.
 
     It reads ranks with a column for each item ("1", "2nd", "Not ranked"), orderings with a column for each place
     ("Choice 1", "1. Wahl"), and orderings in one cell ("Ann;Ben;Cid;" or "Ann > Ben = Cid"); the headers of Google
     Forms, Qualtrics, LimeSurvey, SurveyMonkey and Microsoft Forms; comma, semicolon, tab and bar as delimiters; UTF-8,
-    UTF-16 and Windows-1252; decimal commas. Columns that are no items (identifiers, dates, ages, weights, text) are
-    told apart by their values. Where two readings are possible, an error names the parameter that decides.
+    UTF-16 and Windows-1252; decimal commas. Columns that are not items (identifiers, dates, ages, weights, text) are
+    recognized by their values. If the file is ambiguous, an error names the parameter that decides.
 
     Parameters
     ----------
     path : str or path-like
         The file: CSV, also gzipped; or .xlsx or .ods, which need the extra `io`.
     kind : {"ranks", "scores", "orderings", "approvals"}, default=None
-        What the cells hold: ranks (lower is preferred), scores (higher is preferred), items, best first, or approvals:
-        marks such as 1 and 0, x, yes and no in a column for each item, or a list of items in one cell. All that a
-        person approves of is tied before all else. None finds out (approvals have to be asked for), and raises if
-        numbers are not places.
+        Contents of the cells: ranks (lower is preferred); scores (higher is preferred); orderings, that is, items, best
+        first; or approvals, which are marks such as 1 and 0, x, yes and no in a column for each item, or a list of
+        items in one cell. Approved items are tied before all others. None detects the kind, except for approvals, and
+        raises an error if numbers are not positions.
     items : str or array-like of str, default=None
-        The columns that are items, or hold orderings: names, ranges ("Q5_1:Q5_8") or wildcards ("Q5_*"). None finds
-        out.
+        Columns that are items or contain orderings: names, ranges ("Q5_1:Q5_8") or wildcards ("Q5_*"). None detects
+        them.
     ignore : str or array-like of str, default=None
-        Columns that are no items, likewise.
+        Columns that are not items, in the same notation.
     unranked : {"last", "missing"}, default=None
-        What is meant by items that a row leaves out: they come after all others, tied, or nothing is known of them.
-        None raises as soon as one is left out.
+        How to encode items that a row leaves out: tied after all others, or as NaN, so that nothing is known about
+        them. None raises an error if an item is left out.
     weight : str, default=None
-        The column of survey weights: each row is one person, who counts more or less than another.
+        Column of survey weights. Each row is one person, and some persons count more than others.
     count : str, default=None
-        The column that says how often a row was seen.
+        Column of counts, that is, how often a row occurred.
     missing_codes : str, float or array-like, default=None
-        Cells that mean that nothing was said, such as -99. Empty cells, "NA", "-" and the like are known.
+        Values that mean "no response", such as -99. Empty cells, "NA", "-" and similar values are recognized.
     header : bool, default=None
-        Whether the first line is a header. None means so, and raises if it might be an ordering.
+        Whether the first line is a header. None assumes that it is, and raises an error if it might be an ordering.
     encoding : str, default=None
-        The encoding of a CSV file. None means UTF-8, or Windows-1252 if it is not that.
+        Encoding of a CSV file. None means UTF-8 or, if that fails, Windows-1252.
     sheet : str, default=None
-        The sheet of a workbook. None means the first that holds something.
+        Sheet of a workbook. None means the first sheet that is not empty.
 
     Returns
     -------
@@ -109,20 +109,20 @@ def load_table(
         data : ndarray of shape (n_rows, n_items), float64
             Rank matrix; 0 is the most preferred, NaN is missing.
         sample_weight : ndarray of shape (n_rows,), float64
-            Of the column `weight` or `count`; otherwise ones.
+            Values of the column `weight` or `count`; otherwise ones.
         item_names : ndarray of shape (n_items,), str objects
             The items.
         voters : ndarray of shape (n_rows,), str objects
             The identifiers of the rows; their numbers from 1 if there is no such column.
         frame : DataFrame, or dict of str to ndarray, of shape (n_rows, n_others)
-            All columns that are no items, as text; a dict if pandas is not installed.
+            All columns that are not items, as text; a dict if pandas is not installed.
         DESCR : str
-            One line: what every column was taken for.
+            One line that describes how every column was interpreted.
 
     Raises
     ------
     ValueError
-        If the file is broken or can be read in several ways; names the line, the cell and the remedy.
+        If the file is invalid or ambiguous; the message names the line, the cell and the remedy.
 
     Warns
     -----

@@ -25,34 +25,35 @@ def load_preflib(path: str | os.PathLike[str], *, unranked: Unranked = None) -> 
     ----------
     path : str or path-like
         A file of strict orders (``.soc`` complete, ``.soi`` incomplete), of orders with ties (``.toc``, ``.toi``) or of
-        categories (``.cat``), with today's header (lines ``# KEY: value``) or the one before 2022; also gzipped.
+        categories (``.cat``), with the current header (lines ``# KEY: value``) or the header used before 2022; also
+        gzipped.
     unranked : {"last", "missing"}, default=None
-        What is meant by alternatives that an order leaves out: "last" ties them after all that it ranks; "missing"
-        makes them NaN, so that nothing is said of them. None raises as soon as one is left out, because the two are
-        different data and nothing guesses between them.
+        How to encode alternatives that an order leaves out. "last" ties them after all ranked alternatives; "missing"
+        encodes them as NaN, so that nothing is known about them. None raises an error if one is left out, because the
+        two meanings are different data and skrank does not guess.
 
     Returns
     -------
     dataset : :class:`~sklearn.utils.Bunch`
         data : ndarray of shape (n_rankings, n_items), float64
-            Rank matrix of the distinct rankings, in the file's order: 0 for an order's first bucket, NaN for missing
-            items. In a file of categories the rank is the category's number, in the header's order from 0, so that
-            ``data == 0`` are the approved ones of approval ballots.
+            Rank matrix of the distinct rankings, in the order of the file: 0 for the first bucket, NaN for missing
+            items. In a file of categories, the rank is the number of the category, in the order of the header from 0,
+            so that ``data == 0`` selects the approved alternatives of approval ballots.
         sample_weight : ndarray of shape (n_rankings,), int64
-            How many voters gave each ranking; 0 where the file says so, the sum where it has an order on two lines.
-            Pass it on: without it every distinct ranking counts once.
+            Number of voters with each ranking: 0 if the file says so, and the sum if an order is on two lines. Pass it
+            to estimators; otherwise, every distinct ranking counts once.
         item_names : ndarray of shape (n_items,), str objects
-            The alternatives' names.
+            Names of the alternatives.
         metadata : dict
-            The rest of the header, keys in lower case with underscores ("title", "data_type", "number_voters"), and for
-            categories "category_names", a list.
+            The other entries of the header, with keys in lower case with underscores ("title", "data_type",
+            "number_voters"), and for categories "category_names", a list.
 
     Raises
     ------
     ValueError
-        If the file is broken: a header with something missing, unknown or contradictory; counts that do not add up to
-        the header's; an alternative listed twice or unknown; braces that do not match; an order that is not of the kind
-        that the header says; an empty, binary or truncated file. Names the line.
+        If the file is invalid: entries of the header are missing, unknown or contradictory; counts do not add up to
+        those in the header; an alternative is unknown or listed twice; braces do not match; an order does not have the
+        type given in the header; the file is empty, binary or truncated. The message names the line.
 
     See Also
     --------
@@ -60,7 +61,7 @@ def load_preflib(path: str | os.PathLike[str], *, unranked: Unranked = None) -> 
 
     Notes
     -----
-    A ``.toc`` file beside a ``.soi`` or ``.toi`` file of the same number holds the same votes, completed as by
+    A ``.toc`` file with the same number as a ``.soi`` or ``.toi`` file contains the same votes, completed as with
     ``unranked="last"``.
 
     References

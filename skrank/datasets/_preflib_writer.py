@@ -47,32 +47,34 @@ def dump_preflib(
     kind: str | None = None,
     metadata: dict[str, Any] | None = None,
 ) -> None:
-    """Write rankings as a PrefLib file, with today's header.
+    """Write rankings as a PrefLib file with the current header.
 
     Parameters
     ----------
     path : str or path-like
         The file; gzipped if its name ends in ``.gz``.
     X : array-like of shape (n_samples, n_items)
-        Rank matrix. Missing items are left out of an order, ties are put in braces; equal rankings become one line with
-        the sum of their weights.
+        Rank matrix. Missing items are left out of an order, and ties are written in braces. Equal rankings are written
+        as one line with the sum of their weights.
     sample_weight : array-like of shape (n_samples,), default=None
-        How many voters gave each ranking: whole numbers; rankings of weight 0 are not written. None means one each.
+        Number of voters with each ranking: integers. Rankings with weight 0 are not written. None means one voter for
+        each ranking.
     item_names : array-like of shape (n_items,), default=None
-        The alternatives' names. None means the column names of a DataFrame, otherwise x0, x1, ...
+        Names of the alternatives. None means the column names of a DataFrame, otherwise x0, x1, ...
     kind : {"soc", "soi", "toc", "toi", "cat"}, default=None
-        The format. None means the one that the ending of `path` names, or, where it names none, the narrowest that
-        holds X. With "cat" the ranks are the categories' numbers, from 0.
+        The format. None means the format given by the extension of `path` or, without a known extension, the most
+        specific one that can represent X. With "cat", the ranks are the numbers of the categories, from 0.
     metadata : dict, default=None
-        Entries of the header, as of `load_preflib`: "title", "description", "modification_type", "relates_to",
-        "related_files", "publication_date", "modification_date", and for "cat" "category_names". Others are ignored:
-        the header's numbers come from the data.
+        Entries of the header, as returned by `load_preflib`: "title", "description", "modification_type", "relates_to",
+        "related_files", "publication_date", "modification_date", and for "cat" "category_names". Other entries are
+        ignored, because the numbers in the header are determined by the data.
 
     Raises
     ------
     ValueError
-        If X, or the ending of `path`, is not of the kind asked for, a weight is not a whole number, a ranking ranks
-        nothing, a category without a name is above 999, or a name does not fit on a line or has blanks around it.
+        If X or the extension of `path` does not match `kind`, a weight is not an integer, a ranking does not rank
+        anything, the number of a category without a name is above 999, or a name contains a line break or is surrounded
+        by blanks.
 
     See Also
     --------

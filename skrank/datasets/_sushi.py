@@ -24,31 +24,31 @@ from skrank.preprocessing import ranks_from_orderings
 def load_sushi_order(path: str | os.PathLike[str], *, unranked: Unranked = None, item_names: Names = None) -> Any:
     """Load a file in the order format of the SUSHI preference data.
 
-    The first line is ``n_items 1``; each following one is ``0 length item item ...``, item numbers from 0, best first.
+    The first line is ``n_items 1``. Each other line is ``0 length item item ...`` with item numbers from 0, best first.
 
     Parameters
     ----------
     path : str or path-like
         The file, such as ``sushi3a.5000.10.order``; also gzipped.
     unranked : {"last", "missing"}, default=None
-        What is meant by items that a line leaves out, as in `load_preflib`. None raises as soon as one is left out.
+        How to encode items that a line leaves out, as in `load_preflib`. None raises an error if an item is left out.
     item_names : array-like of shape (n_items,), default=None
-        The items' names, which the file does not hold. None means their numbers.
+        Names of the items, which the file does not contain. None means their numbers.
 
     Returns
     -------
     dataset : :class:`~sklearn.utils.Bunch`
         data : ndarray of shape (n_users, n_items), float64
-            Rank matrix, one row for each line, so that it stays beside the file of users.
+            Rank matrix with one row for each line, so that rows match the file of users.
         sample_weight : ndarray of shape (n_users,), int64
             Ones.
         item_names : ndarray of shape (n_items,), str objects
-            The items' names.
+            Names of the items.
 
     Raises
     ------
     ValueError
-        If the file is broken; names the line.
+        If the file is invalid; the message names the line.
 
     References
     ----------

@@ -36,36 +36,36 @@ def make_triplets(
     flip_rate: float = 0.1,
     random_state: RandomState = None,
 ) -> tuple[Integers, Floats]:
-    """Answers to uniformly random questions "is j or k nearer to i?" about points.
+    """Responses to uniformly random queries "is j or k nearer to i?" about points.
 
-    Memory is proportional to the number of triplets; no matrix of distances is built.
+    Memory is proportional to the number of triplets; no matrix of distances is computed.
 
     Parameters
     ----------
     n_items : int, default=100
-        Number of points; ignored where `coordinates` are given.
+        Number of points; ignored if `coordinates` are given.
     n_triplets : int, default=10000
-        Number of answers.
+        Number of responses.
     n_components : int, default=2
-        Number of dimensions; ignored where `coordinates` are given.
+        Number of dimensions; ignored if `coordinates` are given.
     coordinates : array-like of shape (n_items, n_components), default=None
         The points. None draws them from a standard normal distribution.
     noise : {None, "logistic", "flip"}, default=None
-        None: the nearer item is always answered. "logistic": "j" is answered with probability
-        1 / (1 + exp(scale * (D_ij - D_ik))), D squared distances, the model of :class:`~skrank.manifold.\
-StochasticTripletEmbedding`. "flip": the answer is wrong with probability `flip_rate`.
+        None: responses are always right. "logistic": the response is j with probability 1 / (1 + exp(scale * (D_ij -
+        D_ik))), D squared distances, the model of :class:`~skrank.manifold.\
+StochasticTripletEmbedding`. "flip": the response is wrong with probability `flip_rate`.
     scale : float or "auto", default="auto"
         Factor of the squared distances in logistic noise. "auto" is 1 / median abs(D_ij - D_ik), which makes the noise
-        independent of the units of the points and has about three quarters of the answers right.
+        independent of the units of the points; about three quarters of the responses are then right.
     flip_rate : float in [0, 0.5], default=0.1
-        Probability of a wrong answer with `noise="flip"`.
+        Probability of a wrong response with `noise="flip"`.
     random_state : int, RandomState instance or None, default=None
-        Draws the points, the questions and the noise.
+        Determines the points, the queries and the noise.
 
     Returns
     -------
     triplets : ndarray of shape (n_triplets, 3)
-        Rows (i, j, k): j was answered to be nearer to i than k.
+        Rows (i, j, k): according to the response, j is nearer to i than k.
     coordinates : ndarray of shape (n_items, n_components)
         The points.
 

@@ -30,19 +30,18 @@ def ranks_from_comparisons(
 ) -> Floats:
     """Rank matrix of comparisons, one ranking of two items each; all other items are missing.
 
-    A mixture takes such rows together with the judge of each as `groups`. Comparisons that contradict each other are
-    data, not errors.
+    Pass such rows to a mixture with the judge of each row as `groups`. Comparisons may contradict each other.
 
     Parameters
     ----------
     winners : array-like of shape (n_comparisons,)
-        Label of the item that was preferred; of one of the two where they tie.
+        Label of the preferred item, or of either item if they tie.
     losers : array-like of shape (n_comparisons,)
         Label of the other item.
     ties : array-like of shape (n_comparisons,), default=None
-        True where the two were judged equal. None means that there are no ties.
+        True if the two are tied. None means that there are no ties.
     counts : array-like of shape (n_comparisons,), default=None
-        How often each comparison was made, whole numbers: its row is repeated so often. For the judges of the rows use
+        How often each comparison was made: integers. Its row is repeated accordingly, so the judges of the rows are
         ``numpy.repeat(groups, counts)``. None means once.
     items : array-like of shape (n_items,), default=None
         Labels of the items in the order of the columns. None means those that occur, sorted.
@@ -55,11 +54,12 @@ def ranks_from_comparisons(
     Raises
     ------
     ValueError
-        If an item is unknown, missing or compared with itself, or an array has another length; names the row.
+        If an item is unknown, missing or compared with itself, or if an array has a different length; the message names
+        the row.
 
     See Also
     --------
-    ranks_from_pairs : One ranking of all comparisons of a judge, which must not contradict each other.
+    ranks_from_pairs : One ranking from all comparisons by a judge, which must not contradict each other.
     skrank.mixture.MallowsMixture : Groups of judges, with `groups` the judge of each row.
     skrank.linear_model.BradleyTerry : Scores from comparisons.
 

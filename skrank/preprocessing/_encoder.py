@@ -18,19 +18,19 @@ from skrank.preprocessing._orderings import UNRANKED, fit_width, order_ranks, ra
 class OrderingEncoder(TransformerMixin, BaseEstimator):
     """Encode ballots with columns for the first choice, second choice and so on as a rank matrix.
 
-    The input lists item labels, best first; the output has one column for each item, with the rank that the ballot
-    gives it. It is to `ranks_from_orderings` what `sklearn.preprocessing.OneHotEncoder` is to indicator functions: it
-    learns the labels, checks new ballots against them, names its output columns, and inverts.
+    The input lists item labels, best first; the output has one column for each item, which contains its rank on the
+    ballot. The encoder is a transformer version of `ranks_from_orderings`: it learns the labels, validates new ballots
+    against them, names its output columns, and can be inverted.
 
     Parameters
     ----------
     items : "auto" or array-like of shape (n_items,), default="auto"
-        Labels of the items, in the order of the output's columns. "auto" takes those that occur in the ballots of
-        `fit`, sorted; pass them where items exist that no ballot may name.
+        Labels of the items, in the order of the output columns. "auto" uses the sorted labels that occur in the ballots
+        of `fit`; pass the labels if some items may not occur on any ballot.
     unranked : {"last", "missing"}, default=None
-        What is meant by items that a ballot leaves out: "last" ties them after all its items; "missing" makes them
-        NaN, so that nothing is said of them. None raises as soon as an item is left out, because nothing guesses
-        between the two.
+        How to encode items that a ballot leaves out. "last" ties them after all its items; "missing" encodes them as
+        NaN, so that nothing is known about them. None raises an error if an item is left out, because skrank does not
+        guess.
     handle_unknown : {"error", "ignore"}, default="error"
         What to do with a label that is not among the items: raise, or leave it out, so that the ballot's later items
         move up. As in :class:`sklearn.preprocessing.OneHotEncoder`.
@@ -38,11 +38,11 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     items_ : ndarray of shape (n_items,)
-        Labels of the items: numbers where all are numbers, objects otherwise.
+        Labels of the items: numbers if all are numbers, objects otherwise.
     n_features_in_ : int
         Number of choices on a ballot.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the ballots' columns, where they are strings.
+        Names of the columns of the ballots, if they are strings.
 
     See Also
     --------
@@ -88,7 +88,7 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the items' labels.
+        """Learn the labels of the items.
 
         Parameters
         ----------
@@ -116,8 +116,7 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         ranks : ndarray of shape (n_samples, n_items), float64
-            0 is the most preferred; ties after all others or NaN for what is unranked. A DataFrame after
-            ``set_output``.
+            0 is the most preferred; unranked items are tied after all others or NaN. A DataFrame after ``set_output``.
 
         Raises
         ------
@@ -131,7 +130,7 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
     def fit_transform(self, X: Any, y: Any = None) -> Floats:
-        """Learn the items' labels and return the rank matrix of the same ballots.
+        """Learn the labels of the items and return the rank matrix of the ballots.
 
         Parameters
         ----------
@@ -143,7 +142,7 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         ranks : ndarray of shape (n_samples, n_items), float64
-            As of `transform`.
+            As returned by `transform`.
         """
         return self._fit_ranks(X)
 
@@ -158,7 +157,7 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         ballots : ndarray of shape (n_samples, `n_features_in_`)
-            Item labels, best first. Where ballots leave items out the dtype is object and they end in None. A DataFrame
+            Item labels, best first. If ballots leave items out, the dtype is object and they end in None. A DataFrame
             if X is one, with the columns of `feature_names_in_` where there are any.
 
         Raises
@@ -194,17 +193,17 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
             )
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of the output's columns: the items.
+        """Names of the output columns, which are the items.
 
         Parameters
         ----------
         input_features : array-like of shape (`n_features_in_`,), default=None
-            Ignored: the output's columns are not the input's.
+            Ignored, because the output columns are not those of the input.
 
         Returns
         -------
         names : ndarray of shape (n_items,), str objects
-            The items' labels as strings.
+            Labels of the items as strings.
         """
         check_is_fitted(self)
         names = np.array([str(item) for item in self.items_.tolist()], dtype=object)

@@ -28,28 +28,28 @@ UNRANKED = {"unranked": [StrOptions({"last", "missing"}), None]}
 def ranks_from_orderings(orderings: Any, *, items: Items = None, unranked: Unranked = None) -> Floats:
     """Rank matrix of orderings: lists of items, best first.
 
-    An ordering says which item takes each place; a ranking says which place each item takes. Everything in skrank
-    expects the second.
+    An ordering lists the item in each position; a ranking lists the position of each item. All of skrank expects
+    rankings.
 
     Parameters
     ----------
     orderings : array-like or DataFrame of shape (n_samples, n_choices), or list of lists of items
-        Row s lists the items of ranking s, the most preferred first. Labels may be of any type. None, NaN, NA or an
-        empty string is a gap: the ordering ends there. Rows of a list may differ in length. A set in a list holds items
-        that are tied.
+        Row s lists the items of ranking s, the most preferred first. Labels may be of any type. The ordering ends at
+        None, NaN, NA or an empty string. Rows of a list may have different lengths. A set in a list contains tied
+        items.
     items : array-like of shape (n_items,), default=None
-        The items' labels, in the order of the columns of the result. None means that the labels are the column numbers
-        0, ..., n_items - 1; each of them must occur, as otherwise nobody can tell how many items there are. Where
-        the labels are to be learned from the data, use `OrderingEncoder`.
+        Labels of the items, in the order of the columns of the result. None means that the labels are the column
+        numbers 0, ..., n_items - 1, each of which must occur, because otherwise the number of items is unknown. To
+        learn the labels from the data, use `OrderingEncoder`.
     unranked : {"last", "missing"}, default=None
-        What is meant by items that an ordering leaves out: "last" ties them after all its items; "missing" makes them
-        NaN, so that nothing is said of them. None raises as soon as an item is left out, because the two are different
-        data and nothing guesses between them.
+        How to encode items that an ordering leaves out. "last" ties them after all its items; "missing" encodes them as
+        NaN, so that nothing is known about them. None raises an error if an item is left out, because the two meanings
+        are different data and skrank does not guess.
 
     Returns
     -------
     ranks : ndarray of shape (n_samples, n_items), float64
-        0 is the most preferred; the ordering's first item has rank 0.
+        0 is the most preferred: the first item of an ordering has rank 0.
 
     Raises
     ------
@@ -101,23 +101,22 @@ def orderings_from_ranks(X: ArrayLike, *, items: Items = None, unranked: Unranke
     Parameters
     ----------
     X : array-like of shape (n_samples, n_items)
-        Rank matrix. An ordering cannot tell ties, so there must be none, except those of unranked items.
+        Rank matrix. Orderings cannot represent ties, so only unranked items may be tied.
     items : array-like of shape (n_items,), default=None
         Label of each column. None means the column names of a DataFrame, otherwise the column numbers.
     unranked : {"last", "missing"}, default=None
-        Which items the orderings leave out, the inverse of `ranks_from_orderings`: "last", those tied at the end of a
-        row (two or more); "missing", those that are NaN. With None there must be neither.
+        Items that the orderings leave out, as in `ranks_from_orderings`. "last": items tied at the end of a row (two or
+        more). "missing": items that are NaN. With None, there must be neither.
 
     Returns
     -------
     orderings : ndarray of shape (n_samples, n_choices)
-        n_choices is the length of the longest ordering. Where some are shorter the dtype is object and they end in
-        None.
+        n_choices is the length of the longest ordering. If some are shorter, the dtype is object and they end in None.
 
     Raises
     ------
     ValueError
-        If X has ties or NaN that `unranked` does not account for; names the row.
+        If X has ties or NaN that `unranked` does not explain; the message names the row.
 
     Examples
     --------

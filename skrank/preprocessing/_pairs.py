@@ -49,11 +49,12 @@ def ranks_from_pairs(
     Parameters
     ----------
     pairs : array-like or DataFrame of shape (n_pairs, 2)
-        Each row a comparison: the label of the item that was preferred, then the other one's. Repeats count.
+        Each row is a comparison: the label of the preferred item, then that of the other item. Repeated comparisons
+        count.
     groups : array-like of shape (n_pairs,), default=None
-        Who made the comparison, labels of any type: the pairs of each distinct one become one ranking. Rows of the
-        result are in the order of ``numpy.unique(groups)``; labels that cannot be compared are sorted within types.
-        None means that all pairs make one ranking.
+        The person who made the comparison: labels of any type. The pairs of each group are converted to one ranking.
+        Rows of the result are in the order of ``numpy.unique(groups)``; labels that cannot be compared are sorted
+        within types. None means that all pairs form one ranking.
     items : array-like of shape (n_items,), default=None
         Labels of the items in the order of the columns. None means those that occur, sorted; for labels of one kind
         that is ``numpy.unique(pairs)``.

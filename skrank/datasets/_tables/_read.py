@@ -57,7 +57,7 @@ class TableRankings(NamedTuple):
     unused : list of int
         Columns that are nothing.
     description : str
-        One line: what every column was taken for.
+        One line that describes how every column was interpreted.
     doubt : str
         What to say of a column that may hold weights and is not used, as the items were named and it was not.
     """
