@@ -98,7 +98,7 @@ class RankingsDisplay:
         item_names : array-like of shape (n_items,), default=None
             Names of the items; None means the columns of a DataFrame, otherwise x0, x1, ...
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None creates a figure.
         **plot_options : dict
             Further arguments of :meth:`plot`.
 

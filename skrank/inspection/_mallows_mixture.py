@@ -17,12 +17,12 @@ N_REDRAWS = 25
 
 
 class MallowsMixtureDisplay:
-    """Centers of a mixture of Mallows models as columns of items, a line for each item from column to column.
+    """Centers of a mixture of Mallows models as columns of items, with a line for each item between columns.
 
-    Create it with :meth:`from_estimator`. Above a column is the component's weight, as a number and as a bar, and its
-    dispersion. Items are colored by their place in the first center, so lines that cross and colors that are out of
-    order are what the groups disagree about. Where the rankings are given too, a bar at the left of neighbors says
-    that their order is not sure: more than 2.5 % of refits to redrawn voters reverse it.
+    Create it with :meth:`from_estimator`. Above each column are the weight of the component, as a number and as a bar,
+    and its dispersion. Items are colored by their position in the first center, so that crossing lines and colors out
+    of order show where the groups disagree. If the rankings are passed, a bar to the left of two neighbors means that
+    their order is uncertain: more than 2.5 % of refits to redrawn voters reverse it.
 
     Parameters
     ----------
@@ -35,21 +35,21 @@ class MallowsMixtureDisplay:
     item_names : ndarray of shape (n_items,)
         Names of the items.
     order_agreement : ndarray of shape (n_components, n_items - 1), default=None
-        For the items at places t and t + 1 of each center, the proportion of redraws of the voters that order them so,
-        as `neighbor_agreement` of :meth:`skrank.MallowsMixture.bootstrap`.
+        For the items at positions t and t + 1 of each center, the proportion of redraws of the voters that order them
+        in the same way, as in `neighbor_agreement` of :meth:`skrank.MallowsMixture.bootstrap`.
     weight_intervals : ndarray of shape (n_components, 2), default=None
-        Where each weight is with a probability of 95 %, as `weight_intervals` of the bootstrap; drawn as whiskers.
+        95 % confidence intervals of the weights, as in `weight_intervals` of the bootstrap; drawn as whiskers.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
         Axes of the plot.
     figure_ : matplotlib Figure
-        Figure that holds it.
+        Figure of the plot.
     lines_ : list of matplotlib Line2D
-        One for each item.
+        The line of each item.
     unsure_ : list of matplotlib Line2D
-        The bars at neighbors whose order is not sure.
+        The bars at neighbors whose order is uncertain.
 
     Examples
     --------
@@ -88,11 +88,11 @@ class MallowsMixtureDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None creates a figure.
         cmap : str or matplotlib Colormap, default="viridis"
-            Colors of the items, by their place in the first center.
+            Colors of the items by their position in the first center.
         max_items : int, default=60
-            The most places of each center to show, from the first.
+            Maximum number of positions to show, starting with the first.
 
         Returns
         -------
@@ -141,15 +141,15 @@ class MallowsMixtureDisplay:
         estimator : fitted MallowsMixture or SeparatedMallowsMixture
             Any estimator with `centers_`, `weights_` and `dispersions_`.
         X : array-like of shape (n_samples, n_items), default=None
-            Rank matrix that it was fitted to, to mark what is not sure; None marks nothing.
+            Rank matrix to which it was fitted, to mark uncertain orders; None marks nothing.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each ranking of X was seen.
+            How often each ranking of X occurred.
         groups : array-like of shape (n_samples,), default=None
-            The voter of each row of X, as the estimator was fitted with.
+            The voter of each row of X, as passed to `fit`.
         item_names : array-like of shape (n_items,), default=None
-            Names of the items; None means those the estimator was fitted with, otherwise x0, x1, ...
+            Names of the items; None means the names seen in `fit`, otherwise x0, x1, ...
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None creates a figure.
         **plot_options : dict
             Further arguments of :meth:`plot`.
 

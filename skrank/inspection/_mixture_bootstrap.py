@@ -15,29 +15,30 @@ MOST_TICKS = 30
 
 
 class MixtureBootstrapDisplay:
-    """Places of the items in one component's center over redraws of the voters, as a heat map with rank sets.
+    """Positions of the items in the center of a component over redraws of the voters, as a heat map with rank sets.
 
-    Create it with :meth:`from_bootstrap` or :meth:`from_estimator`. Rows are the items in the order of the center,
-    columns places. A dark cell on the diagonal with nothing beside it is a place that other voters would give, too. A
-    line spans the rank set of each item.
+    Create it with :meth:`from_bootstrap` or :meth:`from_estimator`. Rows are the items in the order of the center, and
+    columns are positions. A dark cell on the diagonal without others in its row is a position that other voters would
+    also give. A line spans the rank set of each item.
 
     Parameters
     ----------
     place_shares : ndarray of shape (n_items, n_items)
-        Proportion of the redraws that have the item (row) at the place (column); items in the order of the center.
+        Proportion of the redraws in which the item (row) is at the position (column); items are in the order of the
+        center.
     rank_sets : ndarray of shape (n_items, 2)
-        First and last place of each item's rank set, from 0.
+        First and last position in the rank set of each item, from 0.
     item_names : ndarray of shape (n_items,)
         Names of the items, in the order of the center.
     title : str, default=""
-        Which component it is.
+        Title of the plot.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
         Axes of the plot.
     figure_ : matplotlib Figure
-        Figure that holds it.
+        Figure of the plot.
     image_ : matplotlib AxesImage
         The heat map.
 
@@ -71,7 +72,7 @@ class MixtureBootstrapDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None creates a figure.
         cmap : str or matplotlib Colormap, default="Greys"
             Colors.
 
@@ -110,7 +111,7 @@ class MixtureBootstrapDisplay:
         level : float, default=0.9
             Coverage of the rank sets.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None creates a figure.
         **plot_options : dict
             Further arguments of :meth:`plot`.
 
@@ -141,11 +142,11 @@ class MixtureBootstrapDisplay:
         estimator : fitted MallowsMixture or SeparatedMallowsMixture
             The mixture.
         X : array-like of shape (n_samples, n_items)
-            Rank matrix that it was fitted to.
+            Rank matrix to which it was fitted.
         n_draws : int, default=100
             Number of redraws.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each ranking of X was seen.
+            How often each ranking of X occurred.
         **options : dict
             Further arguments of :meth:`from_bootstrap`.
 

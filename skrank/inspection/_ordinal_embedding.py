@@ -19,7 +19,7 @@ MARKERS = "os^DvPX*<>"
 
 
 class OrdinalEmbeddingDisplay:
-    """Scatter plot of embedded items, with their names, the colors of their classes and rings around landmarks.
+    """Scatter plot of embedded items with names, colors of classes and rings around landmarks.
 
     Create it with :meth:`from_estimator` or :meth:`from_embedding`.
 
@@ -34,15 +34,15 @@ class OrdinalEmbeddingDisplay:
     landmarks : ndarray of shape (n_landmarks,), default=None
         Rows that are landmarks.
     expected_distance : float, default=None
-        Root mean square distance between an item's place and its true one in the plane of two components; circles of
-        this radius surround the items.
+        Root mean square distance between the position of an item and its true position in the plane of two components.
+        Circles of this radius surround the items.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
         Axes of the plot.
     figure_ : matplotlib Figure
-        Figure that holds it.
+        Figure of the plot.
     scatter_ : list of matplotlib PathCollection
         The points, one collection for each class.
     landmarks_ : matplotlib PathCollection or None
@@ -90,12 +90,12 @@ class OrdinalEmbeddingDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None creates a figure.
         components : pair of int, default=(0, 1)
             The two components to show. An embedding with one component is drawn along a line.
         names : bool, default=None
-            Whether points carry their items' names. None means up to 300 items, and of these the ones for whose name
-            there is room; the plot says how many.
+            Whether to show names of items. None shows them for up to 300 items if there is enough space for the name;
+            the plot says how many are shown.
         **scatter_options : dict
             Further arguments of :meth:`matplotlib.axes.Axes.scatter`.
 
@@ -177,14 +177,14 @@ class OrdinalEmbeddingDisplay:
         ----------
         estimator : fitted estimator with an `embedding_`
             Such as :class:`~skrank.manifold.StochasticTripletEmbedding` or
-            :class:`~skrank.manifold.LandmarkOrdinalEmbedding`, whose landmarks get rings and whose items get circles
-            by its `expected_error_`.
+            :class:`~skrank.manifold.LandmarkOrdinalEmbedding`, which also shows rings around landmarks and circles
+            around items according to `expected_error_`.
         item_names : array-like of shape (n_samples,), default=None
             Names of the items.
         labels : array-like of shape (n_samples,), default=None
             Class of each item, shown by color.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None creates a figure.
         **plot_options : dict
             Further arguments of :meth:`plot`.
 
@@ -226,9 +226,9 @@ class OrdinalEmbeddingDisplay:
         landmarks : array-like of int, default=None
             Rows that are landmarks, shown by rings.
         expected_distance : float, default=None
-            Root mean square error of a place in the plane, shown by circles.
+            Root mean square error of a position in the plane, shown by circles.
         item_names, labels, ax, **plot_options
-            As of :meth:`from_estimator`.
+            As in :meth:`from_estimator`.
 
         Returns
         -------

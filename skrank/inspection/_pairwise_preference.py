@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 class PairwisePreferenceDisplay(RankingsDisplay):
-    """Heat map of the share of rankings that prefer one item to another.
+    """Heat map of the proportion of rankings that prefer one item to another.
 
     Create it with :meth:`from_rankings` or :meth:`from_estimator`.
 
     Parameters
     ----------
     fractions : ndarray of shape (n_items, n_items)
-        ``fractions[i, j]`` is the share, in [0, 1], of the rankings that prefer i among those that order i and j
-        strictly; NaN where none does.
+        ``fractions[i, j]`` is the proportion, in [0, 1], of rankings that prefer i among those that order i and j
+        strictly; NaN if none does.
     item_names : ndarray of shape (n_items,)
         Names of the items.
 
@@ -31,7 +31,7 @@ class PairwisePreferenceDisplay(RankingsDisplay):
     ax_ : matplotlib Axes
         Axes of the plot.
     figure_ : matplotlib Figure
-        Figure that holds it.
+        Figure of the plot.
     image_ : matplotlib AxesImage
         The heat map.
 
@@ -56,18 +56,18 @@ class PairwisePreferenceDisplay(RankingsDisplay):
     def plot(
         self, ax: "Axes | None" = None, *, cmap: Any = "RdBu", values: bool | None = None, max_items: int = 60
     ) -> Self:
-        """Draw the heat map; where names take several lines the columns have the numbers of the rows.
+        """Draw the heat map. If names take several lines, columns are labeled by the numbers of the rows.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None creates a figure.
         cmap : str or matplotlib Colormap, default="RdBu"
-            Diverging colors, their middle at one half.
+            Diverging colors, centered at one half.
         values : bool, default=None
-            Whether cells show their percentage; None means up to 15 items.
+            Whether cells show their percentage; None shows it for up to 15 items.
         max_items : int, default=60
-            The most items to show, from the first; the plot says so if there are more.
+            Maximum number of items to show, starting with the first; the plot says if there are more.
 
         Returns
         -------

@@ -18,29 +18,29 @@ MOST_TICKS = 10
 
 
 class RankDistributionDisplay(RankingsDisplay):
-    """Stacked bars of the places that each item takes.
+    """Stacked bars of the positions of each item.
 
     Create it with :meth:`from_rankings` or :meth:`from_estimator`.
 
     Parameters
     ----------
     shares : ndarray of shape (n_items, n_places)
-        ``shares[i, p]`` is the share of all rankings, in [0, 1], that put item i in place p (0 is the first); a tied
-        item takes each of its bucket's places in equal parts. Rows sum to the share of rankings that rank the item.
+        ``shares[i, p]`` is the proportion, in [0, 1], of rankings with item i at position p (0 is the first); a tied
+        item counts equally for each position of its bucket. Rows sum to the proportion of rankings that rank the item.
     item_names : ndarray of shape (n_items,)
         Names of the items.
     rank_sets : ndarray of shape (n_items, 2), default=None
-        First and last place of each item's rank set in the consensus, from 1, such as ``low + 1`` and ``high + 1`` of
-        an object with `low` and `high`, as of :func:`~skrank.stats.borda_consensus`; written beside the bars.
+        First and last position in the rank set of each item in the consensus, from 1, such as ``low + 1`` and ``high +
+        1`` of the `rank_sets` of :func:`~skrank.stats.borda_consensus`; written next to the bars.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
         Axes of the plot.
     figure_ : matplotlib Figure
-        Figure that holds it.
+        Figure of the plot.
     bars_ : list of matplotlib BarContainer
-        The bars of each place, and, where items are missing, of no place.
+        The bars of each position and, if items are missing, of no position.
 
     Examples
     --------
@@ -67,11 +67,11 @@ class RankDistributionDisplay(RankingsDisplay):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None creates a figure.
         cmap : str or matplotlib Colormap, default="viridis"
-            Sequential colors, from the first place to the last.
+            Sequential colors from the first to the last position.
         max_items : int, default=60
-            The most items to show, from the first; the plot says so if there are more.
+            Maximum number of items to show, starting with the first; the plot says if there are more.
 
         Returns
         -------

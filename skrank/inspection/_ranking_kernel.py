@@ -25,25 +25,25 @@ MOST_CLASSES_NAMED = 24
 
 
 class RankingKernelDisplay:
-    """Kernel matrix of rankings as a heat map, in the order of a dendrogram that is drawn beside it.
+    """Kernel matrix of rankings as a heat map, in the order of a dendrogram that is drawn next to it.
 
-    Create it with :meth:`from_rankings` or :meth:`from_estimator`. Groups of rankings that are alike are squares along
-    the diagonal, and branches of the tree. Small matrices name each ranking by its items.
+    Create it with :meth:`from_rankings` or :meth:`from_estimator`. Groups of similar rankings are squares along the
+    diagonal and branches of the tree. Small matrices show the items of each ranking.
 
     Parameters
     ----------
     gram : ndarray of shape (n_shown, n_shown)
-        Kernel values of the rankings shown, in the order of the tree's leaves.
+        Kernel values of the rankings shown, in the order of the leaves of the tree.
     tree : ndarray of shape (n_shown - 1, 4)
         Hierarchical clustering of their kernel distances, as of :func:`scipy.cluster.hierarchy.linkage`.
     rows : ndarray of shape (n_shown,)
-        The row of X that each row of `gram` is. A ranking with a weight of 3 is shown three times.
+        The row of X for each row of `gram`. A ranking with a weight of 3 is shown three times.
     names : ndarray of shape (n_shown,)
         The rankings as text.
     labels : ndarray of shape (n_shown,), default=None
         Classes of the rankings.
     note : str, default=""
-        What is shown, if not all rankings: below the heat map.
+        Text below the heat map that describes what is shown if not all rankings are.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class RankingKernelDisplay:
     dendrogram_ax_ : matplotlib Axes
         Axes of the tree.
     figure_ : matplotlib Figure
-        Figure that holds both.
+        Figure of the plot.
     image_ : matplotlib AxesImage
         The heat map.
 
@@ -91,12 +91,12 @@ class RankingKernelDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw the heat map; the tree goes to its left, names and color bar to its right, for which a figure
-            with ``layout="constrained"`` makes room. None makes a figure.
+            Axes for the heat map. The tree is drawn to its left, and names and the color bar to its right; use a figure
+            with ``layout="constrained"`` to make space for them. None creates a figure.
         cmap : str or matplotlib Colormap, default=None
-            Colors. None means "cividis", or, where values are negative, "RdBu" with white at zero.
+            Colors. None means "cividis" or, if there are negative values, "RdBu" with white at zero.
         names : bool, default=None
-            Whether rankings are written out beside the heat map; None means up to 40.
+            Whether rankings are written out next to the heat map; None means for up to 40.
 
         Returns
         -------
@@ -186,23 +186,23 @@ class RankingKernelDisplay:
         X : array-like of shape (n_samples, n_items)
             Rank matrix.
         kernel : str, kernel object or PartialRankingKernel, default="mallows"
-            A name or an object that :class:`~skrank.kernels.PartialRankingKernel` takes, or one with other settings.
+            A name or an object as in :class:`~skrank.kernels.PartialRankingKernel`, or such a transformer.
         linkage : {"ward", "average", "complete", "single"}, default="ward"
-            How branches join. Kernel distances are those of points in a Euclidean space, so Ward's linkage, which joins
-            where the variance within branches grows least, is well defined; average linkage splits off odd rankings
-            first.
+            How branches are merged. Kernel distances are distances of points in a Euclidean space, so Ward's linkage,
+            which minimizes the increase of the variance within branches, is well defined. Average linkage splits off
+            unusual rankings first.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each ranking was seen; None means once.
+            How often each ranking occurred; None means once.
         item_names : array-like of shape (n_items,), default=None
             Names of the items; None means the columns of a DataFrame, otherwise x0, x1, ...
         labels : array-like of shape (n_samples,), default=None
             Classes of the rankings, drawn as a strip of colors.
         max_rankings : int, default=300
-            Of more rankings than that a random sample, by weight, is drawn, and the plot says so. At most 800.
+            If there are more rankings, a random sample by weight is shown, and the plot says so. At most 800.
         random_state : int, RandomState instance or None, default=0
-            Draws the sample.
+            Determines the sample.
         ax : matplotlib Axes, default=None
-            Where to draw the heat map; None makes a figure.
+            Axes for the heat map; None creates a figure.
         **plot_options : dict
             Further arguments of :meth:`plot`.
 
@@ -213,7 +213,7 @@ class RankingKernelDisplay:
         Raises
         ------
         ValueError
-            If there are fewer than two rankings, or lengths do not agree.
+            If there are fewer than two rankings, or if lengths do not match.
         """
         if not isinstance(kernel, PartialRankingKernel):
             kernel = PartialRankingKernel(kernel, random_state=0)
@@ -243,16 +243,16 @@ class RankingKernelDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: ArrayLike, **options: Any) -> Self:
-        """The same with the kernel of a fitted :class:`~skrank.kernels.PartialRankingKernel`: its scale and method.
+        """Draw the matrix for a fitted :class:`~skrank.kernels.PartialRankingKernel`, with its scale and method.
 
         Parameters
         ----------
         estimator : PartialRankingKernel
             Fitted.
         X : array-like of shape (n_samples, n_items)
-            Rank matrix of the rankings to show, which need not be those of the fit.
+            Rank matrix of the rankings to show, which may differ from those in `fit`.
         **options : dict
-            As of :meth:`from_rankings`, but for `kernel`.
+            As in :meth:`from_rankings`, except `kernel`.
 
         Returns
         -------

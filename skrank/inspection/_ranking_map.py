@@ -20,37 +20,37 @@ MARKERS = "osD^vPX*<>"
 
 
 class RankingMapDisplay:
-    """Map of rankings: the first two principal components of a kernel, one marker for all rankings that are equal.
+    """Map of rankings: the first two principal components of a kernel, with one marker for all equal rankings.
 
     Create it with :meth:`from_rankings`. The area of a marker is proportional to the number of its rankings. The axes
-    say what proportion of the variance they show: where it is small, groups may be apart and still overlap on the map.
+    show their proportion of the variance. If it is small, different groups may still overlap on the map.
 
     Parameters
     ----------
     coordinates : ndarray of shape (n_points, 2)
         Principal components of distinct rankings.
     counts : ndarray of shape (n_points,)
-        How many rankings each point stands for.
+        Number of rankings at each point.
     explained_variance_ratio : ndarray of shape (2,)
         Proportion of the variance in the kernel's space along each axis, in [0, 1].
     labels : ndarray of shape (n_points,), default=None
         Classes of the points, shown by color and shape.
     note : str, default=""
-        What is shown, if not all rankings: below the map.
+        Text below the map that describes what is shown if not all rankings are.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
         Axes of the plot.
     figure_ : matplotlib Figure
-        Figure that holds it.
+        Figure of the plot.
     scatter_ : list of matplotlib PathCollection
         The points, one collection for each class.
 
     See Also
     --------
-    skrank.inspection.RankingKernelDisplay : The kernel matrix itself, with a dendrogram.
-    sklearn.decomposition.KernelPCA : Computes the coordinates.
+    skrank.inspection.RankingKernelDisplay : The kernel matrix with a dendrogram. sklearn.decomposition.KernelPCA :
+    Compute the coordinates.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class RankingMapDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None creates a figure.
         **scatter_options : dict
             Further arguments of :meth:`matplotlib.axes.Axes.scatter`.
 
@@ -140,17 +140,17 @@ class RankingMapDisplay:
         X : array-like of shape (n_samples, n_items)
             Rank matrix.
         kernel : str, kernel object or PartialRankingKernel, default="kendall"
-            A name or an object that :class:`~skrank.kernels.PartialRankingKernel` takes, or one with other settings.
+            A name or an object as in :class:`~skrank.kernels.PartialRankingKernel`, or such a transformer.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each ranking was seen; None means once.
+            How often each ranking occurred; None means once.
         labels : array-like of shape (n_samples,), default=None
             Classes of the rankings.
         max_rankings : int, default=1000
-            Of more rankings than that a random sample, by weight, is drawn, and the plot says so.
+            If there are more rankings, a random sample by weight is shown, and the plot says so.
         random_state : int, RandomState instance or None, default=0
-            Draws the sample.
+            Determines the sample.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None creates a figure.
         **plot_options : dict
             Further arguments of :meth:`plot`.
 
@@ -161,7 +161,7 @@ class RankingMapDisplay:
         Raises
         ------
         ValueError
-            If there are fewer than two rankings, or lengths do not agree.
+            If there are fewer than two rankings, or if lengths do not match.
         """
         if not isinstance(kernel, PartialRankingKernel):
             kernel = PartialRankingKernel(kernel, random_state=0)

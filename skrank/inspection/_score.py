@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class ScoreDisplay:
-    """A dot and an interval for each item, best first, and beside them the ranks that the data leave open.
+    """A dot and an interval for each item, best first, and next to them the ranks that are compatible with the data.
 
     Create it with :meth:`from_estimator`.
 
     Parameters
     ----------
     leaderboard : Leaderboard
-        Made by ``leaderboard()`` of :class:`~skrank.linear_model.BradleyTerry` or
+        The result of ``leaderboard()`` of :class:`~skrank.linear_model.BradleyTerry` or
         :class:`~skrank.linear_model.PlackettLuce`.
 
     Attributes
@@ -28,7 +28,7 @@ class ScoreDisplay:
     ax_ : matplotlib Axes
         Axes of the plot.
     figure_ : matplotlib Figure
-        Figure that holds it.
+        Figure of the plot.
     intervals_ : matplotlib ErrorbarContainer
         The dots and intervals.
 
@@ -54,11 +54,11 @@ class ScoreDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None creates a figure.
         color : matplotlib color, default="#0072B2"
-            Of dots and intervals.
+            Color of dots and intervals.
         max_items : int, default=60
-            The most items to show, from the best; the plot says so if there are more.
+            Maximum number of items to show, starting with the best; the plot says if there are more.
 
         Returns
         -------
@@ -101,7 +101,7 @@ class ScoreDisplay:
         ax: "Axes | None" = None,
         **plot_options: Any,
     ) -> Self:
-        """Make the leaderboard of a fitted estimator and draw it.
+        """Compute the leaderboard of a fitted estimator and draw it.
 
         Parameters
         ----------
@@ -110,13 +110,14 @@ class ScoreDisplay:
         level : float, default=0.95
             Probability that an interval, or a range of ranks, contains the truth.
         unit : {"log-odds", "elo"}, default="log-odds"
-            Of the scores.
+            Unit of the scores.
         simultaneous : bool, default=False
-            Whether the ranges of ranks contain all ranks at once with this probability, or each does.
+            Whether the ranges contain the ranks of all items simultaneously with this probability, or each range
+            separately.
         random_state : int, RandomState instance or None, default=0
-            Seeds the draws that ranges of ranks are computed from.
+            Determines the draws from which ranges of ranks are computed.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None creates a figure.
         **plot_options : dict
             Further arguments of :meth:`plot`.
 

@@ -77,8 +77,8 @@ def ranks_from_pairs(
     Raises
     ------
     ValueError
-        If an item is unknown or compared with itself, or the comparisons of a group do not make a ranking
-        (`method="exact"`); names the row or the group.
+        If an item is unknown or compared with itself, or if the comparisons of a group do not form a ranking
+        (`method="exact"`). The message names the row or the group.
 
     See Also
     --------
@@ -130,11 +130,11 @@ def ranks_from_wins(
     Parameters
     ----------
     wins : array-like of shape (n_items, n_items) or (n_samples, n_items, n_items)
-        ``wins[i, j]`` is how often item i was preferred to item j: finite, not negative, zero on the diagonal.
+        ``wins[i, j]`` is how often item i was preferred to item j: finite, nonnegative, zero on the diagonal.
     method : {"exact", "copeland"}, default="exact"
         As in `ranks_from_pairs`.
     unranked : {"last", "missing"}, default=None
-        What is meant by items that were compared with none, as in `ranks_from_pairs`.
+        How to encode items that were not compared with any other, as in `ranks_from_pairs`.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def ranks_from_wins(
     Raises
     ------
     ValueError
-        If `wins` is not such a matrix, or does not make a ranking (`method="exact"`).
+        If `wins` is not such a matrix, or if it does not form a ranking (`method="exact"`).
 
     Examples
     --------

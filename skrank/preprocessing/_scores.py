@@ -14,21 +14,22 @@ def ranks_from_scores(scores: ArrayLike, *, higher_is_preferred: bool = True) ->
     Parameters
     ----------
     scores : array-like of shape (n_samples, n_items)
-        ``scores[s, i]`` is what s gives item i. Equal scores become ties, NaN stays missing, infinities are refused.
+        ``scores[s, i]`` is the score of item i in row s. Equal scores are ties, NaN is missing, and infinite scores are
+        an error.
     higher_is_preferred : bool, default=True
-        Whether the highest score is preferred (ratings) or the lowest one (times, prices). In the second case the
-        scores are already a rank matrix and this only renumbers them.
+        Whether the highest score is preferred (ratings) or the lowest one (times, prices). In the latter case, the
+        scores already are a rank matrix and are only renumbered.
 
     Returns
     -------
     ranks : ndarray of shape (n_samples, n_items), float64
-        Dense ranks in every row, from 0, the most preferred. A DataFrame of scores gives a DataFrame with the same rows
-        and columns.
+        Dense ranks in each row; 0 is the most preferred. If `scores` is a DataFrame, so is the result, with the same
+        rows and columns.
 
     Raises
     ------
     ValueError
-        If scores is not 2-d, is empty, or holds infinities or labels; names the row.
+        If `scores` is not 2-d, is empty, or contains infinite values or labels; the message names the row.
 
     Examples
     --------

@@ -43,32 +43,32 @@ def triplets_from_odd_one_out(
 ) -> Array | tuple[Array, Integers]:
     """Triplets from "which of three is the odd one out?".
 
-    The two others are nearer to each other than either is to the odd one: two triplets a response.
+    The two others are nearer to each other than either is to the odd item, which gives two triplets per response.
 
     Parameters
     ----------
     shown : array-like of shape (n_responses, 3)
-        The three items of each query, as labels of any kind.
+        The three items of each query, as labels of any type.
     odd : array-like of shape (n_responses,)
-        The one that was chosen.
+        The chosen item.
     return_index : bool, default=False
-        Whether to return the response that each triplet comes from, too.
+        Whether to also return the response from which each triplet is derived.
 
     Returns
     -------
     triplets : ndarray of shape (2 * n_responses, 3)
         Rows (anchor, near, far).
     index : ndarray of shape (2 * n_responses,)
-        Row of `shown`, with `return_index=True`; so `rater[index]` says who gave each response.
+        Row of `shown`, with `return_index=True`. Thus, `rater[index]` is the rater of each triplet.
 
     Raises
     ------
     ValueError
-        If an item is shown twice in a query, or the chosen one was not shown.
+        If an item is shown twice in a query, or if the chosen item was not shown.
 
     See Also
     --------
-    skrank.manifold.StochasticTripletEmbedding : Embeds triplets, of labels or indices.
+    skrank.manifold.StochasticTripletEmbedding : Embed triplets of labels or indices.
 
     Examples
     --------
@@ -88,16 +88,16 @@ def triplets_from_most_central(
 ) -> Array | tuple[Array, Integers]:
     """Triplets from "which of three is the most central?".
 
-    Each of the others is nearer to the central one than to the other: two triplets a response.
+    Each of the two others is nearer to the central item than to the other, which gives two triplets per response.
 
     Parameters
     ----------
     shown : array-like of shape (n_responses, 3)
-        The three items of each query, as labels of any kind.
+        The three items of each query, as labels of any type.
     central : array-like of shape (n_responses,)
-        The one that was chosen.
+        The chosen item.
     return_index : bool, default=False
-        Whether to return the response that each triplet comes from, too.
+        Whether to also return the response from which each triplet is derived.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def triplets_from_most_central(
     Raises
     ------
     ValueError
-        If an item is shown twice in a query, or the chosen one was not shown.
+        If an item is shown twice in a query, or if the chosen item was not shown.
 
     References
     ----------
@@ -134,18 +134,18 @@ def triplets_from_choices(
 ) -> Array | tuple[Array, Integers]:
     """Triplets from "which k of these are most like the anchor?".
 
-    Each chosen item is nearer to the anchor than each that was shown and not chosen.
+    Each chosen item is nearer to the anchor than each item that was shown and not chosen.
 
     Parameters
     ----------
     anchors : array-like of shape (n_responses,)
-        The item that the others are compared with.
+        The item with which the others are compared.
     shown : array-like of shape (n_responses, n_shown)
         The items of each query, without the anchor.
     chosen : array-like of shape (n_responses, k) or (n_responses,)
-        Those that were chosen.
+        The chosen items.
     return_index : bool, default=False
-        Whether to return the response that each triplet comes from, too.
+        Whether to also return the response from which each triplet is derived.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def triplets_from_choices(
     Raises
     ------
     ValueError
-        If an item is shown or chosen twice in a query, or a chosen one was not shown.
+        If an item is shown or chosen twice in a query, or if a chosen item was not shown.
 
     Examples
     --------
@@ -182,11 +182,11 @@ def triplets_from_ranking(
     Parameters
     ----------
     anchors : array-like of shape (n_responses,)
-        The item that the others are compared with.
+        The item with which the others are compared.
     rankings : array-like of shape (n_responses, n_ranked)
         The other items, the most similar first.
     return_index : bool, default=False
-        Whether to return the response that each triplet comes from, too.
+        Whether to also return the response from which each triplet is derived.
 
     Returns
     -------
@@ -198,7 +198,7 @@ def triplets_from_ranking(
     Raises
     ------
     ValueError
-        If an item occurs twice in a ranking, or the anchor does.
+        If an item occurs twice in a ranking, or if the anchor occurs in it.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def triplets_from_ranking(
 
 
 def triplets_from_quadruplets(quadruplets: ArrayLike) -> Array:
-    """Triplets from "i and j are more alike than k and l", where the two pairs share an item.
+    """Triplets from "i and j are more similar than k and l", if the two pairs have a common item.
 
     Parameters
     ----------
@@ -226,12 +226,12 @@ def triplets_from_quadruplets(quadruplets: ArrayLike) -> Array:
     Returns
     -------
     triplets : ndarray of shape (n_responses, 3)
-        Rows (anchor, near, far); the anchor is the item that both pairs hold.
+        Rows (anchor, near, far); the anchor is the common item of both pairs.
 
     Raises
     ------
     ValueError
-        If the pairs of a row share no item, or are the same pair: the model of triplets has no place for it.
+        If the pairs of a row do not have a common item or are equal, because they then do not correspond to a triplet.
 
     Examples
     --------
@@ -258,7 +258,7 @@ def triplets_from_quadruplets(quadruplets: ArrayLike) -> Array:
 
 
 def quadruplets_from_triplets(triplets: ArrayLike) -> Array:
-    """Triplets as quadruplets: "i is more like j than k" is "i and j are more alike than i and k".
+    """Triplets as quadruplets: "i is more like j than k" means "i and j are more similar than i and k".
 
     Parameters
     ----------
