@@ -49,8 +49,8 @@ class RankingMapDisplay:
 
     See Also
     --------
-    skrank.inspection.RankingKernelDisplay : The kernel matrix with a dendrogram. sklearn.decomposition.KernelPCA :
-    Compute the coordinates.
+    skrank.inspection.RankingKernelDisplay : The kernel matrix with a dendrogram.
+    sklearn.decomposition.KernelPCA : Compute the coordinates.
 
     Examples
     --------
