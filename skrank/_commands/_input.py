@@ -134,11 +134,11 @@ KINDS = {
 }
 
 
-def read_rankings(path, arguments, default_unranked="missing", by=None):
+def read_rankings(path, arguments, by=None):
     """The rankings of a file, or of the APA ballots if it is None, as the arguments say; `by` is a column to return."""
     if path is None:
         _refuse_table_options(arguments, None)
-        unranked = arguments.unranked or default_unranked
+        unranked = arguments.unranked or "missing"
         dataset = load_apa(unranked=unranked)
         title = "American Psychological Association, ballots of 1980"
         return Rankings(dataset.data, dataset.sample_weight, list(dataset.item_names), None, title, unranked)

@@ -132,7 +132,7 @@ def run(arguments):
 def _read(arguments):
     """The rankings of the file, with their voters as labels."""
     if not arguments.comparisons:
-        return _input.read_rankings(arguments.file, arguments, default_unranked="last", by=arguments.voter)
+        return _input.read_rankings(arguments.file, arguments, by=arguments.voter)
     if arguments.file is None or arguments.voter is None:
         raise ValueError("--comparisons needs a file, and --voter COLUMN: groups are of those who compared.")
     columns = Namespace(

@@ -136,7 +136,21 @@ def test_without_a_file_it_takes_the_apa_ballots(capsys):
     assert main(["mixture", "-k", "2"]) == 0
     text = capsys.readouterr().out
     assert "15449 rankings of 5 items, 205 of them distinct." in text
-    assert "What a ranking leaves out is taken as last." in text
+    assert "Missing items: " in text
+
+
+def test_it_and_the_report_find_the_same_on_one_file(run, tmp_path, capsys):
+    X = two_groups(200)
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    own = json.loads(run(X, "--unranked", "missing", "--json")[1])
+    assert main(["report", str(tmp_path / "votes.csv"), "--unranked", "missing", "--json"]) == 0
+    of_report = json.loads(capsys.readouterr().out)["mixture"]
+    for one, other in zip(own["components"], of_report["components"], strict=True):
+        assert one["consensus"] == other["consensus"]
+        assert one["n_found"] == other["n_found"]
+        assert one["weight"] == pytest.approx(other["weight"], abs=1e-9)
+        assert one["stability"] == pytest.approx(other["stability"], abs=1e-9)
+    assert own["missing"] == of_report["missing"]
 
 
 def test_the_section_of_the_report_takes_the_rankings_that_order_something():
