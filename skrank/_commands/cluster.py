@@ -134,7 +134,8 @@ def describe(rankings, n_clusters, *, kernel="kendall", linkage="ward", sample=1
     n_distinct = np.count_nonzero(weights)
     if n_distinct < 2:
         raise TooFewError(f"{n_distinct} distinct rankings order two items or more: there is nothing to cluster.")
-    rows, sampled = representative_rows(weights, sample, seed)
+    # Survey weights add up to the number of equal ones that they are worth: no more are drawn.
+    rows, sampled = representative_rows(weights, min(sample, max(int(weights.sum()), 1)), seed)
     X = to_rank_matrix(ranks[rows])
     n_distinct = len(np.unique(rows))
     tried = [k for k in AUTO if k < n_distinct] if n_clusters == "auto" else [n_clusters]

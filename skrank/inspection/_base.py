@@ -37,12 +37,14 @@ def representative_rows(weights, most, random_state=0):
     """Row numbers that stand for weighted rankings, and whether they were drawn.
 
     Each row as often as its weight says, if that is at most `most` in all; otherwise a random sample by weight. Weights
-    that are whole count rankings, of which none is drawn twice: copies would look like clusters, and be predicted.
+    that are whole count rankings, of which none is drawn twice: copies would look like clusters, and be predicted. Of
+    other weights a systematic sample is drawn, which repeats no row more often than it must.
     """
     total = weights.sum()
     rng = as_random_state(random_state)
     if not whole(weights):
-        return np.sort(rng.choice(len(weights), most, p=weights / total)), True
+        points = (rng.random_sample() + np.arange(most)) * (total / most)
+        return np.minimum(np.searchsorted(np.cumsum(weights), points, side="right"), np.flatnonzero(weights)[-1]), True
     if total <= most:
         return np.repeat(np.arange(len(weights)), weights.astype(np.intp)), False
     rankings = sample_without_replacement(int(total), most, random_state=rng)

@@ -49,13 +49,9 @@ class PairSigns:
 
     Notes
     -----
-    A full ranking orders every pair once (`coverage`); ties are not taken off that.
-
     Centers are full rankings given as 0-based positions, ``centers[m, i]`` the place of item i, like the rank matrix.
     Pairs are ordered as ``pair_indices``.
     """
-
-    coverage = 1.0
 
     def __init__(self, ranks, weights=None):
         n_rows, self.n_items = ranks.shape
@@ -79,6 +75,15 @@ class PairSigns:
     @property
     def n_pairs(self):
         return len(self._first)
+
+    @property
+    def coverage(self):
+        """Mean proportion of the pairs that a ranking orders strictly: 1 for full rankings."""
+        if not self.has_ties:
+            return 1.0
+        sizes = np.arange(self.n_items + 1)
+        n_tied = (self.patterns @ (sizes * (sizes - 1) // 2))[self.pattern]
+        return float(1 - n_tied @ self.weights / (self.total_weight * max(self.n_pairs, 1)))
 
     def _set_weights(self, weights):
         self.weights = np.ones(self.n_rows) if weights is None else np.asarray(weights, float)
