@@ -122,7 +122,7 @@ class KemenyResult:
 
 @validate_params(
     {
-        "X": ["array-like"],
+        "X": "no_validation",
         "sample_weight": ["array-like", None],
         "method": [StrOptions({"auto", "exact", "local"})],
         "n_perturbations": [Interval(Integral, 0, None, closed="left")],
@@ -432,7 +432,7 @@ class PairwiseMajorityResult:
 
 
 @validate_params(
-    {"X": ["array-like"], "sample_weight": ["array-like", None]},
+    {"X": "no_validation", "sample_weight": ["array-like", None]},
     prefer_skip_nested_validation=True,
 )
 def pairwise_majority(X: ArrayLike, *, sample_weight: ArrayLike | None = None) -> PairwiseMajorityResult:
