@@ -1,5 +1,6 @@
 """The report as one HTML page that needs no network: text, sortable tables, pictures that name what one points at."""
 
+import textwrap
 from importlib.resources import files
 
 import numpy as np
@@ -13,7 +14,7 @@ from skrank.linear_model._leaderboard import rank_text
 MOST_ITEMS = 40
 MOST_NAMED = 25  # cells with numbers
 SIDE = 28
-LONGEST = 22
+LONGEST, LINE = 22, 12
 # Anchors of viridis, and of a diverging scale from red over white to blue.
 PLACES = ("#440154", "#3b528b", "#21918c", "#5ec962", "#fde725")
 MAJORITIES = ("#b2182b", "#f4a582", "#f7f7f7", "#92c5de", "#2166ac")
@@ -118,12 +119,13 @@ def _heat(majorities):
         return None
     names = majorities["items"][:MOST_ITEMS]
     fractions = np.asarray(majorities["fractions"])
-    short = [name if len(name) <= LONGEST else name[: LONGEST - 1] + "\N{HORIZONTAL ELLIPSIS}" for name in names]
-    left = 16 + 7 * max(len(f"{len(names)}. {name}") for name in short)
+    wrapped = [_two_lines(f"{place}. {name}") for place, name in enumerate(names, 1)]
+    left = 16 + 7 * max(len(line) for lines in wrapped for line in lines)
     top, n_items = 20, len(names)
     labels = [
-        {"x": left - 8, "y": top + SIDE * (row + 0.5) + 4, "anchor": "end", "text": f"{row + 1}. {name}"}
-        for row, name in enumerate(short)
+        {"x": left - 8, "y": top + SIDE * (row + 0.5) + 4 + LINE * shift, "anchor": "end", "text": line}
+        for row, lines in enumerate(wrapped)
+        for line, shift in zip(lines, (0,) if len(lines) == 1 else (-0.5, 0.5), strict=True)
     ]
     labels += [
         {"x": left + SIDE * (column + 0.5), "y": top - 6, "anchor": "middle", "text": str(column + 1)}
@@ -144,6 +146,14 @@ def _heat(majorities):
         )
     size = SIDE * n_items
     return {"width": left + size + 8, "height": top + size + 8, "side": SIDE, "labels": labels, "cells": cells}
+
+
+def _two_lines(name):
+    """A name on one line if it is short, otherwise on two of like length."""
+    width = LONGEST if len(name) <= LONGEST else max(LONGEST, len(name) // 2)
+    while len(lines := textwrap.wrap(name, width)) > 2:
+        width += 1
+    return lines
 
 
 # ---------------------------------------------------------------- groups

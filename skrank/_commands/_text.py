@@ -9,6 +9,9 @@ FLAGS = {
     "unranked='last'": "--unranked last",
     "unranked='missing'": "--unranked missing",
     'n_components="auto"': "-k auto",
+    "max_components=": "--max-components ",
+    "max_components": "--max-components",
+    'criterion="stability"': "stability",
 }
 
 

@@ -152,18 +152,6 @@ def plain(text):
     return str(text).replace("$", r"\$")
 
 
-def shorten(name, width):
-    """A name cut to a width in its middle, as names often differ at their ends; for matplotlib."""
-    return plain(_cut(str(name), width))
-
-
-def _cut(name, width):
-    if len(name) <= width:
-        return name
-    end = (width - 1) // 3
-    return name[: width - 1 - end].rstrip() + ELLIPSIS + name[len(name) - end :].lstrip()
-
-
 LINE, MOST_LINES, LONGEST_LINE = 24, 3, 40
 
 
@@ -212,18 +200,25 @@ def row_height(wrapped, least, line=0.16):
     return max(least, line * most_lines(wrapped) + 0.06)
 
 
-def ranking_texts(ranks, names, width=44, name_width=12):
-    """Densified rankings as text, best first: ``a > b = c``, cut to lengths; missing items are left out."""
-    names = [_cut(str(name), name_width) for name in names]
-    texts = [_ranking_text(row, order, names) for row, order in zip(ranks, ordering(ranks), strict=True)]
-    return [plain(text if len(text) <= width else text[: width - 1].rstrip() + ELLIPSIS) for text in texts]
+def ranking_texts(ranks, names, width=44):
+    """Densified rankings as text, best first: ``a > b = c``; missing items are left out.
+
+    No name is cut: a text ends in dots after the last item that has room, and the first is broken into lines.
+    """
+    names = [" ".join(str(name).split()) for name in names]
+    texts = [_ranking_text(row, order, names, width) for row, order in zip(ranks, ordering(ranks), strict=True)]
+    return wrap_names(texts, width)
 
 
-def _ranking_text(row, order, names):
+def _ranking_text(row, order, names, width):
     ranked = [item for item in order if row[item] != MISSING]
     text = names[ranked[0]] if ranked else "(nothing)"
     for before, item in zip(ranked, ranked[1:], strict=False):
-        text += f" {'=' if row[before] == row[item] else '>'} {names[item]}"
+        relation = "=" if row[before] == row[item] else ">"
+        longer = f"{text} {relation} {names[item]}"
+        if len(longer) + (0 if item == ranked[-1] else 2) > width:
+            return f"{text} {relation} {ELLIPSIS}"
+        text = longer
     return text
 
 

@@ -12,7 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 from skrank._rankings import check_rankings, to_rank_matrix
 from skrank._typing import Array, ArrayLike, Floats, Integers, Names, RandomState
 from skrank.cluster._tree import kernel_tree
-from skrank.inspection._base import axes, class_colors, plain, ranking_texts, representative_rows, weighted_rankings
+from skrank.inspection._base import (
+    axes,
+    class_colors,
+    plain,
+    ranking_texts,
+    representative_rows,
+    row_height,
+    weighted_rankings,
+)
 from skrank.kernels import PartialRankingKernel
 
 if TYPE_CHECKING:
@@ -104,8 +112,9 @@ class RankingKernelDisplay:
         """
         n_shown = len(self.gram)
         names = n_shown <= MOST_RANKINGS_NAMED if names is None else names
-        side = float(np.clip(0.22 * n_shown, 4, 7)) if names else 6.0
-        ax = axes(ax, "RankingKernelDisplay.plot", (1.4 * side + (4.0 if names else 1.0), side))
+        height = row_height(self.names, 0.0, line=0.14) if names else 0.0
+        side = max(float(np.clip(0.22 * n_shown, 4, 7)), height * n_shown) if names else 6.0
+        ax = axes(ax, "RankingKernelDisplay.plot", (1.4 * min(side, 7) + (4.0 if names else 1.0), side))
         negative = self.gram.min() < 0
         largest = np.abs(self.gram).max()
         image = ax.imshow(

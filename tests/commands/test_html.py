@@ -79,3 +79,15 @@ def test_without_jinja_the_remedy_is_told(monkeypatch, capsys):
 def test_a_page_that_cannot_be_written_is_told_before_the_work(path, capsys):
     assert main(["report", "--html", path]) == 2
     assert "--html nowhere/x.html: there is no directory" in capsys.readouterr().err
+
+
+def test_long_names_are_whole_on_the_page(tmp_path):
+    names = ["Improve the reliability of public transport in rural districts and villages", "b" * 60, "Ann"]
+    votes = tmp_path / "votes.csv"
+    votes.write_text(",".join(names) + "\n1,2,3\n3,1,2\n1,3,2\n", encoding="utf-8")
+    page = tmp_path / "page.html"
+    assert main(["report", str(votes), "--html", str(page)]) == 0
+    heat = page.read_text(encoding="utf-8").split('class="heat"')[1].split("</svg>")[0]
+    texts = "".join(re.findall(r"<text[^>]*>([^<]*)</text>", heat)).replace(" ", "")
+    for name in names:
+        assert name.replace(" ", "") in texts

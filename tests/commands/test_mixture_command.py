@@ -8,6 +8,7 @@ import pytest
 
 from skrank.__main__ import main
 from skrank._commands import mixture
+from skrank._commands._text import with_flags
 from skrank.datasets import make_mallows_mixture
 from skrank.mixture import MallowsMixture
 
@@ -198,4 +199,12 @@ def test_notes_number_the_components_as_the_table_does(run):
     assert "component 0" not in text
     assert mixture._numbered_from_one("Components 0 and 9 are 3 of component 1.") == (
         "Components 1 and 10 are 3 of component 2."
+    )
+
+
+def test_messages_name_the_options_of_the_command():
+    message = 'n_components="auto" took all of max_components=10: criterion="stability" does not say so. '
+    message += "Raise max_components."
+    assert with_flags(message) == (
+        "-k auto took all of --max-components 10: stability does not say so. Raise --max-components."
     )

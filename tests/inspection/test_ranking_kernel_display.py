@@ -60,7 +60,7 @@ def test_groups_are_branches():
 def test_rankings_are_written_with_the_items_names():
     frame = pd.DataFrame([[1, 2, 3], [2, 2, 1], [1, NAN, 2], [NAN, NAN, NAN]], columns=["egg", "tuna", "a" * 30])
     display = RankingKernelDisplay.from_rankings(frame, kernel="kendall")
-    long = f"{'a' * 8}\N{HORIZONTAL ELLIPSIS}{'a' * 3}"
+    long = "a" * 30
     assert set(display.names) == {
         f"egg > tuna > {long}",
         f"{long} > egg = tuna",
@@ -68,6 +68,15 @@ def test_rankings_are_written_with_the_items_names():
         "(nothing)",
     }
     assert [label.get_text() for label in display.ax_.get_yticklabels()] == list(display.names)
+
+
+def test_no_name_is_cut_in_rankings():
+    names = ["a second bridge over the river near the old town hall", "b" * 25, "c" * 25, "d"]
+    display = RankingKernelDisplay.from_rankings([[1, 2, 3, 4], [4, 1, 2, 3]], item_names=names)
+    texts = {" ".join(name.split()) for name in display.names}
+    dots = "\N{HORIZONTAL ELLIPSIS}"
+    assert texts == {f"{names[0]} > {dots}", f"{'b' * 25} > {dots}"}
+    assert any("\n" in name for name in display.names)
 
 
 def test_weights_are_repeats_and_many_rankings_a_stated_sample():
