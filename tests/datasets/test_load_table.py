@@ -268,3 +268,16 @@ def test_weights_beside_named_items_are_neither_asked_for_nor_silent(tmp_path, c
     assert "pass --count votes if so, otherwise --ignore votes" in one_line(capsys.readouterr().out)
     for options in ({"count": "votes"}, {"ignore": "votes"}):  # no warning: warnings are errors here
         load_table(path, items=["Ann", "Ben", "Cid"], **options)
+
+
+def test_skipped_cells_do_not_hide_a_column_of_codes(tmp_path):
+    rng = np.random.default_rng(0)
+    places = (np.argsort(rng.random((80, 3)), axis=1) + 1).astype(str)
+    places[rng.random(places.shape) < 0.1] = ""  # some rows skip a place then
+    rows = [",".join([*row, str(rng.integers(1, 3))]) for row in places]
+    path = tmp_path / "survey.csv"
+    path.write_text("\n".join(["Finn,Cid,Dora,Q2", *rows]) + "\n", encoding="utf-8")
+    assert load_table(path, unranked="missing").item_names.tolist() == ["Finn", "Cid", "Dora"]
+    path.write_text("\n".join(["Finn,Cid,Dora,Q2", *rows[:6]]) + "\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="'Q2'"):  # too few rows to tell
+        load_table(path, unranked="missing")

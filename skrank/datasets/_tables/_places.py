@@ -13,6 +13,7 @@ from skrank._rankings import bucket_places, densify, to_rank_matrix
 JUDGED_ROWS = 1000
 MOST_LEFT_OUT = 5
 FEW_ROWS = 8
+LEAST_COMPLETE = 4
 
 
 class Judgement(NamedTuple):
@@ -40,7 +41,7 @@ def judge(values):
     if len(columns) < min(2, values.shape[1]) or not columns:
         return None
     odd = _odd(values[:, columns], len(columns))
-    held = np.where(_odd(shown[:, columns], len(columns)), np.nan, shown[:, columns])
+    held = _complete(np.where(_odd(shown[:, columns], len(columns)), np.nan, shown[:, columns]))
     tries = [(base, *_without_strangers(held, base)) for base in (1, 0)]
     tries = [one for one in tries if strict_share(held[:, one[1]], one[0]) >= 0.5]
     base, kept, doubts = max(tries, key=lambda one: len(one[1]), default=(None, [], {}))
@@ -56,6 +57,12 @@ def judge(values):
         odd |= values[:, columns] == 0
     cells = [(int(row), columns[kept[place]]) for row, place in np.argwhere(odd[:, kept])[:1]]
     return Judgement([columns[place] for place in kept], {columns[c]: why for c, why in doubts.items()}, cells)
+
+
+def _complete(values):
+    """The rows without a missing cell, if there are enough: others skip places where somebody left out an item."""
+    complete = ~np.isnan(values).any(axis=1)
+    return values[complete] if complete.sum() >= max(LEAST_COMPLETE, 0.2 * len(values)) else values
 
 
 def strict_share(values, base):
