@@ -173,13 +173,19 @@ def as_lists(ranks):
     return Lists(csr_array((ranks[rows, items].astype(np.int32) + 1, items, indptr), shape=ranks.shape), tied_last)
 
 
-def to_ranks(rankings):
+OF_KERNELS = (
+    "Use KendallKernel, or MallowsKernel with unranked='last' and no ties among listed items, or raise "
+    "sklearn.set_config(working_memory=...)."
+)
+
+
+def to_ranks(rankings, remedy=OF_KERNELS):
     """Densified rankings of `Lists`; anything else is returned as it is.
 
     Raises
     ------
     ValueError
-        If they take more than scikit-learn's ``working_memory``.
+        If they take more than scikit-learn's ``working_memory``; it ends with the remedy.
     """
     if not isinstance(rankings, Lists):
         return rankings
@@ -188,8 +194,7 @@ def to_ranks(rankings):
     if size > get_config()["working_memory"]:
         raise ValueError(
             f"There is no form for sparse matrices of what is asked for, and as a dense one {n_rankings} rankings of "
-            f"{n_items} items take {size:.0f} MiB, more than working_memory. Use KendallKernel, or MallowsKernel with "
-            "unranked='last' and no ties among listed items, or raise sklearn.set_config(working_memory=...)."
+            f"{n_items} items take {size:.0f} MiB, more than working_memory. {remedy}"
         )
     ranks = rankings.ranks.toarray()
     absent = ranks == 0

@@ -5,6 +5,7 @@ from numbers import Integral, Real
 from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -13,11 +14,13 @@ from skrank._callbacks import CallbackSupportMixin, fit_task
 from skrank._dask import is_dask, row_blocks_of, sum_over_blocks, taken_rows
 from skrank._fitting import all_or_nothing, warn_caller
 from skrank._random import as_random_state
-from skrank._rankings import check_rankings, check_weights
-from skrank._typing import ArrayLike, Floats, Integers, RandomState, _fit_context
+from skrank._rankings import check_rankings, check_weights, densify
+from skrank._sparse_rankings import check_sparse_rankings, is_sparse, to_ranks
+from skrank._typing import ArrayLike, Floats, Integers, RandomState, Unranked, _fit_context
 from skrank.exceptions import InsufficientDataWarning
 from skrank.mixture._bootstrap import MixtureBootstrap, bootstrap
 from skrank.mixture._goodness_of_fit import GoodnessOfFitResult, goodness_of_fit
+from skrank.mixture._lists import Catalog, ListTable, lists_order_something
 from skrank.mixture._missing import decide, leaves_items_out, posterior, posterior_probabilities
 from skrank.mixture._model import Mixture, description_length, n_samples_required, sample_mixture
 from skrank.mixture._pair_counts import PairCounts
@@ -32,6 +35,12 @@ from skrank.mixture._search import Search, SearchOptions, n_effective_components
 from skrank.mixture._stability import StabilityResult, half_sample_stability
 from skrank.mixture._voters import check_groups, make_table, orders_something
 from skrank.mixture._warnings import problems, undecided
+
+DENSE_ITEMS = 500  # up to so many a sparse matrix is made dense
+OF_LISTS = (
+    "Lists of many items are taken by fit, predict, predict_proba, score_samples, score, aic and bic, unless "
+    "missing='marginal'; for anything else leave out columns of items that few lists have."
+)
 
 SHARED_PARAMETERS = """\
 n_components : int or "auto", default=1
@@ -67,7 +76,15 @@ random_state : int, RandomState instance or None, default=None
     reproducible results.
 n_jobs : int or None, default=None
     Number of parallel jobs for the starts, the halves of the voters, and the draws of `bootstrap` and
-    `goodness_of_fit`."""
+    `goodness_of_fit`.
+unranked : {"last", "missing"} or None, default=None
+    Meaning of an absent entry of a sparse X: "last" ties the item after all listed items, "missing" says nothing about
+    it. A stored zero is a rank. A sparse X is refused if this is None; a dense X does not use this parameter. With at
+    most 500 items, the fit is that of the dense matrix. With more, components are searched for with the 100 most listed
+    items of at most four times `subsample` lists. EM with all items of all lists then polishes them; its cost depends
+    on the numbers of entries and of pairs within lists. The centers are local optima, since a Kemeny consensus of so
+    many items cannot be computed. Items that nobody lists come last, ordered by column. Missing items follow the subset
+    model, and `path_` contains only the final mixture."""
 
 SHARED_ATTRIBUTES = """\
 weights_ : ndarray of shape (n_components,)
@@ -143,6 +160,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         "missing": [StrOptions({"auto", "subset", "marginal"})],
         "random_state": ["random_state"],
         "n_jobs": [None, Integral],
+        "unranked": [None, StrOptions({"last", "missing"})],
     }
 
     def __init__(
@@ -158,6 +176,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         missing: Literal["auto", "subset", "marginal"],
         random_state: RandomState,
         n_jobs: int | None,
+        unranked: Unranked,
     ) -> None:
         self.n_components = n_components
         self.max_components = max_components
@@ -169,6 +188,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         self.missing = missing
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.unranked = unranked
 
     @abstractmethod
     def _starts(self, n_items):
@@ -177,6 +197,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = self.unranked is not None
         return tags
 
     def _search_options(self):
@@ -195,11 +216,11 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
         Parameters
         ----------
-        X : {array-like, Dask array or DataFrame} of shape (n_samples, n_items)
-            Rank matrix: finite numbers, lower is preferred, equal values are ties, NaN is missing. The rows of a Dask
-            array or DataFrame stay in their partitions: components are searched on a draw of four times `subsample`
-            rows, then polished by sums over the partitions, which alone travel. Missing items are then those of the
-            subset model, and only the last entry of `path_` is of all rows.
+        X : {array-like, sparse matrix, Dask array or DataFrame} of shape (n_samples, n_items)
+            Rank matrix: finite numbers, lower is preferred, equal values are ties, NaN is missing. For a sparse one see
+            `unranked`. The rows of a Dask array or DataFrame stay in their partitions: components are searched on a
+            draw of four times `subsample` rows, then polished by sums over the partitions, which alone travel. Missing
+            items are then those of the subset model, and only the last entry of `path_` is of all rows.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -232,13 +253,19 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         ComponentLimitWarning
             If "auto" selected `max_components`, so that there may be more.
         """
-        whole = None
+        whole: Any = None
         if is_dask(X):
             _refuse_with_dask(sample_weight=sample_weight, groups=groups)
             whole = Partitions(X, DRAWN * self.subsample, self._generator())
             X = whole.drawn
+            data = self._table(X, reset=True)[0]
+        elif is_sparse(X) and not _is_small(X):
+            whole = self._catalog(X, sample_weight, groups)
+            ranks = densify(whole.drawn)
+            data = make_table(ranks, self._counted_weights(ranks, whole.drawn_weights, None, warn=False))[0]
+        else:
+            data = self._table(X, sample_weight, groups, reset=True)[0]
         is_whole = whole is None or whole.is_drawn_whole
-        data = self._table(X, sample_weight, groups, reset=True)[0]
         self._check_fittable(data)
         starts = self._starts(data.n_items)
         options = self._search_options()
@@ -291,6 +318,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         self.missing_log_likelihoods_ = {"subset": data.total_weight * mixture.log_likelihood, "marginal": np.nan}
         polished = path_entry(data, mixture, fit.stability)
         path = [polished if entry.n_components == mixture.n_components else entry for entry in fit.path]
+        path = [entry for entry in path if entry.centers.shape[1] == data.n_items]
         return data, fit._replace(mixture=mixture, path=path)
 
     def _table(self, X, sample_weight=None, groups=None, reset=False, counted=True):
@@ -304,8 +332,27 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
             weights = self._counted_weights(ranks, weights, groups, warn=reset)
         return make_table(ranks, weights, groups)
 
+    def _catalog(self, X, sample_weight, groups):
+        """Lists of too many items to be made dense."""
+        if groups is not None:
+            raise ValueError(
+                f"groups is not supported with a sparse X of {X.shape[1]} items. Leave out columns of items that few "
+                "lists have, so that at most 500 are left, or fit without groups."
+            )
+        lists = check_sparse_rankings(X, self.unranked, estimator=self)
+        weights = np.ones(len(lists)) if sample_weight is None else check_weights(sample_weight, lists.ranks)
+        informative = lists_order_something(lists)
+        counted = np.where(informative, weights, 0.0)
+        if not counted.any():
+            raise ValueError("X orders no two items in any list of a positive weight. A mixture needs lists that do.")
+        if not informative.all():
+            _warn_of_silent(np.count_nonzero(~informative), len(lists))
+        return Catalog(lists, counted, DRAWN * self.subsample, self._generator())
+
     def _check(self, X, reset=False):
         """Densified rankings."""
+        if is_sparse(X):
+            return to_ranks(check_sparse_rankings(X, self.unranked, estimator=self, reset=reset), OF_LISTS)
         if is_dask(X):
             raise TypeError(
                 "X is a Dask array or DataFrame, which fit, predict, predict_proba, score_samples, score, aic and bic "
@@ -324,13 +371,20 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
             raise ValueError("No voter of a positive sample_weight orders two items.")
         if warn:
             voters = np.arange(len(ranks)) if groups is None else check_groups(groups, len(ranks))
-            n_silent = len(np.unique(voters[~informative]))
-            message = (
-                f"{n_silent} of {voters.max() + 1} voters order no two items. They do not count in the fit; predicted "
-                "for them are the weights of the components."
-            )
-            warn_caller(message, InsufficientDataWarning)
+            _warn_of_silent(len(np.unique(voters[~informative])), voters.max() + 1)
         return counted
+
+    def _predicted_table(self, X, sample_weight, groups, counted):
+        """As `_table`, for predictions: lists of many items stay lists."""
+        if not is_sparse(X) or groups is not None or _is_small(X):
+            return self._table(X, sample_weight, groups, counted=counted)
+        lists = check_sparse_rankings(X, self.unranked, estimator=self, reset=False)
+        if self.missing_ == "marginal" and not lists.tied_last:
+            return self._table(X, sample_weight, groups, counted=counted)
+        weights = np.ones(len(lists)) if sample_weight is None else check_weights(sample_weight, lists.ranks)
+        if counted:
+            weights = np.where(lists_order_something(lists), weights, 0)
+        return ListTable(lists, weights), np.arange(len(lists))
 
     def _decide_on_missing(self, search, fit, options, only_subset=False):
         """Set the model of missing items; its fit."""
@@ -423,7 +477,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
         Parameters
         ----------
-        X : {array-like, Dask array or DataFrame} of shape (n_samples, n_items)
+        X : {array-like, sparse matrix, Dask array or DataFrame} of shape (n_samples, n_items)
             Rank matrix, ties and missing items allowed.
         groups : array-like of shape (n_samples,), default=None
             The voter of each row, as in `fit`.
@@ -442,7 +496,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
             return rows.map_blocks(
                 block_posterior, self._mixture(), self.missing_, meta=np.empty((0, 0)), chunks=chunks
             )
-        data, inverse = self._table(X, groups=groups, counted=False)
+        data, inverse = self._predicted_table(X, None, groups, counted=False)
         return posterior_probabilities(data, self._mixture(), self.missing_)[inverse]
 
     def predict(self, X: ArrayLike, groups: ArrayLike | None = None) -> Integers:
@@ -450,7 +504,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
         Parameters
         ----------
-        X : {array-like, Dask array or DataFrame} of shape (n_samples, n_items)
+        X : {array-like, sparse matrix, Dask array or DataFrame} of shape (n_samples, n_items)
             Rank matrix, ties and missing items allowed.
         groups : array-like of shape (n_samples,), default=None
             The voter of each row, as in `fit`.
@@ -472,7 +526,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
         Parameters
         ----------
-        X : {array-like, Dask array or DataFrame} of shape (n_samples, n_items)
+        X : {array-like, sparse matrix, Dask array or DataFrame} of shape (n_samples, n_items)
             Rank matrix, as in `fit`.
         y : None
             Ignored.
@@ -493,7 +547,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
         Parameters
         ----------
-        X : {array-like, Dask array or DataFrame} of shape (n_samples, n_items)
+        X : {array-like, sparse matrix, Dask array or DataFrame} of shape (n_samples, n_items)
             Rank matrix. The probability of a ranking with ties is that of all full rankings consistent with it.
         groups : array-like of shape (n_samples,), default=None
             The voter of each row, as in `fit`.
@@ -508,7 +562,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
             rows = self._rows(X, groups)
             options = {"meta": np.empty(0), "drop_axis": 1, "chunks": (rows.chunks[0],)}
             return rows.map_blocks(block_log_densities, self._mixture(), self.missing_, **options)
-        data, inverse = self._table(X, groups=groups, counted=False)
+        data, inverse = self._predicted_table(X, None, groups, counted=False)
         return posterior(data, self._mixture(), self.missing_)[2][inverse]
 
     def score(
@@ -522,7 +576,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
         Parameters
         ----------
-        X : {array-like, Dask array or DataFrame} of shape (n_samples, n_items)
+        X : {array-like, sparse matrix, Dask array or DataFrame} of shape (n_samples, n_items)
             Rank matrix, ties and missing items allowed.
         y : None
             Ignored.
@@ -544,7 +598,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
             _refuse_with_dask(sample_weight=sample_weight)
             total, n_voters = sum_over_blocks(self._rows(X, groups), block_score, self._mixture(), self.missing_)
             return total / n_voters, n_voters
-        data = self._table(X, sample_weight, groups)[0]
+        data = self._predicted_table(X, sample_weight, groups, counted=True)[0]
         return posterior(data, self._mixture(), self.missing_)[1], data.total_weight
 
     def _rows(self, X, groups):
@@ -617,7 +671,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
         Parameters
         ----------
-        X : {array-like, Dask array or DataFrame} of shape (n_samples, n_items)
+        X : {array-like, sparse matrix, Dask array or DataFrame} of shape (n_samples, n_items)
             Rank matrix, ties and missing items allowed.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each ranking occurred.
@@ -635,7 +689,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
         Parameters
         ----------
-        X : {array-like, Dask array or DataFrame} of shape (n_samples, n_items)
+        X : {array-like, sparse matrix, Dask array or DataFrame} of shape (n_samples, n_items)
             Rank matrix, ties and missing items allowed.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each ranking occurred.
@@ -816,6 +870,19 @@ def _with_names(ranks, names):
     return pandas.DataFrame(ranks, columns=names)
 
 
+def _is_small(X):
+    """Whether a sparse matrix is fitted as a dense one."""
+    return X.shape[1] <= DENSE_ITEMS and 4 * np.prod(X.shape, dtype=float) <= get_config()["working_memory"] * 2**20
+
+
+def _warn_of_silent(n_silent, n_voters):
+    message = (
+        f"{n_silent} of {n_voters} voters order no two items. They do not count in the fit; predicted for them are the "
+        "weights of the components."
+    )
+    warn_caller(message, InsufficientDataWarning)
+
+
 def _refuse_with_dask(**arguments):
     for name, value in arguments.items():
         if value is not None:
@@ -828,8 +895,8 @@ def _refuse_with_dask(**arguments):
 def _refuse_marginal(missing):
     if missing == "marginal":
         raise ValueError(
-            "missing='marginal' needs all rankings in one place, but rows of X leave items out and lie in partitions. "
-            "Use missing='subset' or 'auto', or fit a draw: X.sample(frac=0.01).compute()."
+            "missing='marginal' needs all rankings in one place and of few items, but rows of X leave items out and "
+            "lie in partitions, or list few of many items. Use missing='subset' or 'auto', or fit a draw of rows."
         )
 
 

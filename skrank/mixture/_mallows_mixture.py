@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skrank._rankings import check_rankings
-from skrank._typing import RandomState
+from skrank._typing import RandomState, Unranked
 from skrank.mixture._base import BaseMallowsMixture, with_shared_docs
 from skrank.mixture._search import Centers, KMeans, Peel, Random
 
@@ -106,6 +106,7 @@ class MallowsMixture(BaseMallowsMixture):
         missing: Literal["auto", "subset", "marginal"] = "auto",
         random_state: RandomState = None,
         n_jobs: int | None = None,
+        unranked: Unranked = None,
         init: Any = "peel",
         n_init: int = 1,
         polish: bool = True,
@@ -121,6 +122,7 @@ class MallowsMixture(BaseMallowsMixture):
             missing=missing,
             random_state=random_state,
             n_jobs=n_jobs,
+            unranked=unranked,
         )
         self.init = init
         self.n_init = n_init

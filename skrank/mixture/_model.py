@@ -25,6 +25,7 @@ from skrank.metrics._components import center_distances
 PSEUDO_RANKINGS = 0.5
 PSEUDO_DISTANCE = 1.0
 CENTER_RISK = 0.05
+MAX_CODED_ITEMS = 1000  # beyond, counting permutations by distance takes minutes: every center is coded plainly
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,8 @@ def pseudo_log_likelihood(n_items, dispersions):
 def center_lengths(centers, coded):
     """Nats to code each center, given the centers that are coded already."""
     n_items = centers.shape[1]
+    if n_items > MAX_CODED_ITEMS:
+        return np.full(len(centers), gammaln(n_items + 1))
     n_pairs = n_items * (n_items - 1) // 2
     nearest = center_distances(centers, coded).min(axis=1)
     return np.minimum(gammaln(n_items + 1), np.log(n_pairs + 1) + log_mahonian(n_items)[nearest])
@@ -120,6 +123,8 @@ def center_lengths(centers, coded):
 def all_centers_length(centers):
     """Nats to code all centers: the first one plainly, then always one that is nearest to those already coded."""
     length = gammaln(centers.shape[1] + 1)
+    if centers.shape[1] > MAX_CODED_ITEMS:
+        return float(len(centers) * length)
     coded, rest = centers[:1], centers[1:]
     while len(rest):
         lengths = center_lengths(rest, coded)

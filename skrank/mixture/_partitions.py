@@ -55,7 +55,7 @@ class Partitions:
     def polished(self, mixture, max_iter, tol):
         """The mixture polished on all rows, and what is known of them."""
         mixture, sums = polish_by_sums(self, mixture, max_iter, tol)
-        return mixture, Totals(sums.total_weight, sums.n_items, sums.coverage), sums.leaves_out
+        return mixture, Totals(sums.total_weight, sums.n_items, sums.coverage), bool(sums.leaves_out)
 
 
 class Totals(NamedTuple):
@@ -84,7 +84,7 @@ def _engines(block, first_row):
 def _block_sums(block, first_row, mixture: Mixture):
     total = no_sums(*mixture.centers.shape)
     for data in _engines(block, first_row):
-        total += sums_of(data, mixture, leaves_out=isinstance(data, PairCounts))
+        total += sums_of(data, mixture, leaves_out=int(isinstance(data, PairCounts)))
     return total
 
 

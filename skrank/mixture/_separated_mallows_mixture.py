@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from skrank._typing import RandomState
+from skrank._typing import RandomState, Unranked
 from skrank.exceptions import SeparationWarning
 from skrank.mixture._base import BaseMallowsMixture, with_shared_docs
 from skrank.mixture._liu_moitra import moment_weights
@@ -119,6 +119,7 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
         missing: Literal["auto", "subset", "marginal"] = "auto",
         random_state: RandomState = None,
         n_jobs: int | None = None,
+        unranked: Unranked = None,
         separation: float = 0.05,
         max_prefix: int = 6,
         exchange: bool = True,
@@ -134,6 +135,7 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
             missing=missing,
             random_state=random_state,
             n_jobs=n_jobs,
+            unranked=unranked,
         )
         self.separation = separation
         self.max_prefix = max_prefix
@@ -148,7 +150,7 @@ class SeparatedMallowsMixture(BaseMallowsMixture):
     def _set_mixture(self, data, mixture, searched):
         super()._set_mixture(data, mixture, searched)
         complete = complete_table(searched)
-        if not complete.n_rows:
+        if not complete.n_rows or complete.n_items < mixture.centers.shape[1]:
             self.moment_weights_ = np.full(mixture.n_components, np.nan)
             return
         self.moment_weights_ = moment_weights(complete.ranks.T, complete.weights, mixture.centers, mixture.dispersions)

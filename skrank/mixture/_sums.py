@@ -32,8 +32,8 @@ class Sums:
     pair_sums : ndarray of shape (k, n (n - 1) / 2)
     buckets : ndarray of shape (k, n + 1)
         q-factorials by size that the densities multiply, less those that they divide by besides that of n.
-    leaves_out : bool
-        Whether any ranking leaves items out.
+    leaves_out : int
+        Number of parts whose rankings leave items out.
     """
 
     total_weight: float
@@ -43,11 +43,10 @@ class Sums:
     disagreements: np.ndarray
     pair_sums: np.ndarray
     buckets: np.ndarray
-    leaves_out: bool = False
+    leaves_out: int = 0
 
     def __add__(self, other):
-        *sums, leaves_out = (a + b for a, b in zip(_fields(self), _fields(other), strict=True))
-        return Sums(*sums, leaves_out=bool(leaves_out))
+        return Sums(*(getattr(self, name) + getattr(other, name) for name in Sums.__dataclass_fields__))
 
     @property
     def n_items(self):
@@ -64,10 +63,6 @@ class Sums:
         return (self.log_likelihood + pseudo_log_likelihood(self.n_items, dispersions)) / self.total_weight
 
 
-def _fields(sums):
-    return [getattr(sums, name) for name in Sums.__dataclass_fields__]
-
-
 def no_sums(n_components, n_items):
     """The sums over no rankings."""
     weights = np.zeros(n_components)
@@ -75,7 +70,7 @@ def no_sums(n_components, n_items):
     return Sums(0.0, 0.0, 0.0, weights, weights, pairs, buckets)
 
 
-def sums_of(data, mixture, leaves_out=False):
+def sums_of(data, mixture, leaves_out=0):
     """The sums over the rankings of one engine, `PairSigns` or `PairCounts`."""
     distances = data.distances(mixture.centers)
     row_weights, log_likelihood, _ = expectation(data, mixture, distances)

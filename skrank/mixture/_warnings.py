@@ -8,9 +8,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skrank._mallows import dispersion_from_mean_distance, log_distance_distribution, mean_distance
 from skrank.exceptions import ComponentLimitWarning, InsufficientDataWarning
-from skrank.mixture._model import rankings_for_center
+from skrank.mixture._model import MAX_CODED_ITEMS, rankings_for_center
 
-NEARLY_UNIFORM = 0.98
+NEARLY_UNIFORM = 0.978  # proportion of the uniform distribution's mean distance: that at phi = .98 of 10 items
 # Total Kullback-Leibler divergence, in nats, below which data do not tell two mixtures apart.
 TELLING_APART = 5.0
 
@@ -87,7 +87,10 @@ def _smallest_weights(mixture, least_weight):
 
 
 def _nearly_uniform(mixture):
-    for component in np.flatnonzero(mixture.dispersions > NEARLY_UNIFORM):
+    n_items = mixture.centers.shape[1]
+    with np.errstate(divide="ignore"):
+        means = mean_distance(n_items, -np.log(mixture.dispersions))[:, -1]
+    for component in np.flatnonzero(means > NEARLY_UNIFORM * n_items * (n_items - 1) / 4):
         yield (
             f"The dispersion {mixture.dispersions[component]:.4f} of component {component} is close to 1: its "
             "rankings are almost uniformly random and its center means little. Either the component holds several "
@@ -97,7 +100,8 @@ def _nearly_uniform(mixture):
 
 def _concentric_pairs(mixture, total_weight):
     for i, j in combinations(range(mixture.n_components), 2):
-        if not np.array_equal(mixture.centers[i], mixture.centers[j]):
+        is_same = np.array_equal(mixture.centers[i], mixture.centers[j])
+        if not is_same or mixture.centers.shape[1] > MAX_CODED_ITEMS:
             continue
         share = mixture.weights[[i, j]].sum()
         divergence = share * concentric_divergence(
