@@ -124,11 +124,12 @@ def rank_from_landmarks(oracle, items, landmarks, design, settings, task=UNWATCH
             "the responses do not distinguish any items: from each landmark every item was the nearer one as often as "
             "the farther one. Check that the oracle does not always say left, or always right."
         )
-    loss = _loss(all_responses, len(items), settings)
+    loss = _loss(landmarks, all_responses, len(items), settings)
     return Ranking(landmarks, design, scores, loss, n_informative, all_converged)
 
 
-def _loss(responses, n_items, settings):
+def _loss(landmarks, responses, n_items, settings):
     if isinstance(responses[0], PairResponses):
-        return TripletLoss(np.concatenate([one.triplets for one in responses]), n_items)
+        by_anchor = [responses[number].triplets for number in np.argsort(landmarks)]
+        return TripletLoss(np.concatenate(by_anchor), n_items)
     return LandmarkLoss(responses, n_items, settings.n_jobs)

@@ -58,7 +58,8 @@ class TripletLoss:
         triplets = np.asarray(triplets)
         n_triplets = len(triplets)
         self.alpha, self.nu, self.n_items = alpha, nu, n_items
-        order = _order_by(triplets[:, 0], n_items)
+        is_sorted = bool((triplets[1:, 0] >= triplets[:-1, 0]).all())
+        order = slice(None) if is_sorted else _order_by(triplets[:, 0], n_items)
         self._anchor, self._near, self._far = (triplets[order, column].astype(np.int32) for column in range(3))
         self._weights = None if weights is None else np.asarray(weights)[order].astype(dtype)
         self._rater = None if rater is None else np.asarray(rater)[order].astype(np.int32)
@@ -154,12 +155,25 @@ class TripletLoss:
         """
         X = np.asarray(X, self.dtype)
         self.evaluate(X, lapse)
-        slopes = self._near_data.astype(float)
+        squares = sum(float(slopes @ slopes) for slopes in self._slopes_by_pair())
         self._fill_information(X, lapse)
+        return squares / max(2 * float(self._near_data.sum(dtype=float)), np.finfo(float).tiny)
+
+    def _slopes_by_pair(self):
+        """The summed slopes of each anchor and item that were compared, a block of them at a time."""
+        starts = self._rows[0].indptr
+        anchors = np.flatnonzero(np.diff(starts))
+        if len(anchors) * self.n_items <= 2 * len(self):  # many responses about few anchors
+            for anchor in anchors:
+                part = slice(starts[anchor], starts[anchor + 1])
+                slopes = self._near_data[part]
+                nearer = np.bincount(self._near[part], slopes, self.n_items)
+                yield nearer - np.bincount(self._far[part], slopes, self.n_items)
+            return
+        slopes = self._near_data.astype(float)
         pairs = np.concatenate([self._anchor, self._anchor]).astype(np.int64) * self.n_items
         _, pairs = np.unique(pairs + np.concatenate([self._near, self._far]), return_inverse=True)
-        squares = np.bincount(pairs, np.concatenate([slopes, -slopes])) ** 2
-        return float(squares.sum() / max(2 * self._near_data.sum(dtype=float), np.finfo(float).tiny))
+        yield np.bincount(pairs, np.concatenate([slopes, -slopes]))
 
     def changes(self, X, moved, lapse=NO_LAPSE):
         """Change of the loss for each item if it alone moved from its row of X to that of `moved`: (n_items,)."""
