@@ -14,19 +14,19 @@ from skrank._commands._text import one_line, with_flags
 # add_arguments(parser) and run(arguments), which returns a Result.
 COMMANDS = ("report", "mixture", "cluster", "test", "compare", "triplets", "study")
 DESCRIPTION = """\
-What rankings say, from a file to an answer: ballots, top-k lists, ratings, comparisons.
+Analyze files of rankings: ballots, top-k lists, ratings and comparisons.
 
-Without a subcommand it reports on a file, and without one on the ballots that the
-American Psychological Association cast for its president in 1980."""
+Without a subcommand, it reports on a file; without a file, it reports on the ballots of
+the 1980 presidential election of the American Psychological Association."""
 EPILOG = """\
 examples:
   {prog}                                    the report on a real election
   {prog} votes.soi --unranked last          the report on a file
   {prog} report --help                      what a subcommand does, with examples
 
-A file of rankings is a PrefLib file, a SUSHI .order file, or a table (CSV, xlsx, ods), as survey tools export
-it: of ranks (a column for each item, lower is preferred), of --scores (higher is preferred), of orderings
-(items, best first). It says what it took each column for, and asks where there are two readings."""
+A file of rankings is a PrefLib file, a SUSHI .order file, or a table (CSV, xlsx, ods), such as exports of survey
+tools. A table contains ranks (a column for each item, lower is preferred), --scores (higher is preferred) or
+orderings (items, best first). The output says how each column was interpreted; ambiguous files are an error."""
 
 
 class Parser(argparse.ArgumentParser):

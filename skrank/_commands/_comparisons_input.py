@@ -80,12 +80,12 @@ def add_arguments(parser):
         help="the column that says who won: an item, a side (a, b, left, right, 1, 2, or the name of the item's "
         "column), tie or draw, or the share that the first item won (default: found by names such as winner, result)",
     )
-    group.add_argument("--judge", metavar="COLUMN", help="the column of who compared (default: found by its name)")
-    group.add_argument("--no-judge", action="store_true", help="take no column for the judge")
+    group.add_argument("--judge", metavar="COLUMN", help="column of the judge (default: found by its name)")
+    group.add_argument("--no-judge", action="store_true", help="do not use any column as the judge")
     group.add_argument(
-        "--group", metavar="COLUMN", help="a column of something else that comparisons share, such as the prompt"
+        "--group", metavar="COLUMN", help="column of something else that comparisons have in common, such as the prompt"
     )
-    group.add_argument("--weight", metavar="COLUMN", help="the column that says how often a row was seen")
+    group.add_argument("--weight", metavar="COLUMN", help="column of counts: how often a row occurred")
 
 
 def generated_comparisons():

@@ -71,8 +71,8 @@ def add_arguments(parser, *, label=False):
     group.add_argument(
         "--unranked",
         choices=["last", "missing"],
-        help="what is meant by items that a ranking leaves out: they are worse than all that it ranks (last), or "
-        "nothing is known of them (missing). The two are different data, so nothing is assumed",
+        help="meaning of items that a ranking leaves out: they are worse than all ranked items (last), or "
+        "nothing is known about them (missing). The two are different data, so there is no default",
     )
     kind = group.add_mutually_exclusive_group()
     for name, text in KINDS.items():
@@ -84,19 +84,24 @@ def add_arguments(parser, *, label=False):
         nargs="+",
         action="extend",
         default=[],
-        help=f"the columns that are items, or hold them: {names}",
+        help=f"the columns that are items or contain them: {names}",
     )
     group.add_argument(
-        "--ignore", metavar="COLUMN", nargs="+", action="extend", default=[], help=f"columns that are no items: {names}"
+        "--ignore",
+        metavar="COLUMN",
+        nargs="+",
+        action="extend",
+        default=[],
+        help=f"columns that are not items: {names}",
     )
-    group.add_argument("--count", metavar="COLUMN", help="the column that says how often a row was seen")
+    group.add_argument("--count", metavar="COLUMN", help="column of counts: how often a row occurred")
     group.add_argument(
         "--weight",
         metavar="COLUMN",
-        help="the column of survey weights: each row is one person, who counts more or less than another",
+        help="column of survey weights: each row is one person, and some persons count more than others",
     )
     if label:
-        group.add_argument("--label", metavar="COLUMN", help="the column that holds classes to predict")
+        group.add_argument("--label", metavar="COLUMN", help="column of the classes to predict")
     group.add_argument(
         "--missing-code",
         metavar="CODE",
@@ -104,7 +109,7 @@ def add_arguments(parser, *, label=False):
         action="extend",
         default=[],
         type=str,
-        help="cells that mean that nothing was said, such as -99 (write --missing-code=-99); empty cells, NA and the "
+        help="values that mean no response, such as -99 (write --missing-code=-99); empty cells, NA and the "
         "like are known",
     )
     header = group.add_mutually_exclusive_group()
@@ -113,23 +118,25 @@ def add_arguments(parser, *, label=False):
         dest="header",
         action="store_const",
         const=False,
-        help="the table of orderings starts with an ordering",
+        help="the first line of a table of orderings is an ordering",
     )
     header.add_argument(
         "--header",
         dest="header",
         action="store_const",
         const=True,
-        help="its first line is a header, whatever it looks like",
+        help="the first line is a header, even if it looks like data",
     )
-    group.add_argument("--encoding", metavar="NAME", help="of a text file (default: UTF-8, or Windows-1252 if not)")
-    group.add_argument("--sheet", metavar="NAME", help="of a workbook (default: the first that holds something)")
+    group.add_argument(
+        "--encoding", metavar="NAME", help="encoding of a text file (default: UTF-8 or, if that fails, Windows-1252)"
+    )
+    group.add_argument("--sheet", metavar="NAME", help="sheet of a workbook (default: the first that is not empty)")
 
 
 KINDS = {
-    "ranks": "a table of ranks, one column for each item, lower is preferred",
-    "orderings": "a table of orderings: in each row items, best first, or one cell with a list of them",
-    "scores": "a table of scores or ratings, one column for each item, higher is preferred",
+    "ranks": "a table of ranks with a column for each item; lower is preferred",
+    "orderings": "a table of orderings: each row lists items, best first, in several cells or in one",
+    "scores": "a table of scores or ratings with a column for each item; higher is preferred",
     "approvals": "a table of approvals: a column of marks (1 and 0, x, yes) for each item, or one cell with a list",
 }
 

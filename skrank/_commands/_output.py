@@ -39,7 +39,9 @@ def add_arguments(parser, *, title=True):
     """The arguments that say what to do with the result; `title`: whether the picture's can be given."""
     group = parser.add_argument_group("output")
     group.add_argument(
-        "--plot", metavar="OUT.png", help="draw the result into this file; its ending names the format (png, pdf, svg)"
+        "--plot",
+        metavar="OUT.png",
+        help="draw the result into this file; its extension determines the format (png, pdf, svg)",
     )
     if title:
         group.add_argument("--title", dest="plot_title", metavar="TEXT", help="title of the picture")
@@ -49,10 +51,10 @@ def add_arguments(parser, *, title=True):
         "--size",
         type=_arguments.size,
         metavar="WxH",
-        help="size of the picture in inches, 6x4 say (default: by content)",
+        help="size of the picture in inches, such as 6x4 (default: by content)",
     )
     group.add_argument(
-        "--json", action="store_true", help="print one JSON object instead of text: unrounded figures, null for none"
+        "--json", action="store_true", help="print one JSON object with unrounded figures instead of text"
     )
 
 
@@ -105,7 +107,7 @@ def check_plot(path):
 def add_groups_argument(parser):
     """The argument that names a file for each row's group."""
     parser.add_argument(
-        "--output", metavar="GROUPS.csv", help="write every row of the input, with all its columns and its group"
+        "--output", metavar="GROUPS.csv", help="write each row of the input, with all its columns and its group"
     )
 
 

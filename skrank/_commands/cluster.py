@@ -18,7 +18,7 @@ from skrank.kernels import PartialRankingKernel
 from skrank.kernels._names import KERNEL_NAMES
 from skrank.stats import kemeny_consensus
 
-HELP = "Cluster rankings by a kernel: sizes and consensus of the clusters, and how sure they are."
+HELP = "Cluster rankings by a kernel: sizes, consensus and stability of the clusters."
 EPILOG = """\
 examples:
   {prog}                                     the voters of the APA, in stable clusters if there are any
@@ -26,9 +26,10 @@ examples:
   {prog} votes.soi --unranked missing -k 3 --plot clusters.png
   {prog} ratings.csv --scores --kernel mallows --linkage average
 
-Rankings are points in the space of a kernel. The tree of clusters joins the closest first; by default as
-Ward does, so that the variance within clusters grows least. Each cluster is reclustered in random halves
-of the rankings: stability is the share (Jaccard) of it that stays together, 1 if it always does.
+Rankings are points in the feature space of a kernel. Hierarchical clustering merges the closest clusters
+first; the default, Ward's method, minimizes the increase of the variance within clusters. Random halves of
+the rankings are clustered again: the stability of a cluster is its Jaccard index with the most similar
+cluster of a half, 1 if it is always found again.
 
 --json prints an object with: title, columns, unranked, n_rankings, n_items, items, kernel, linkage, n_clustered (the
   rankings that were clustered), sampled (whether they are a random sample), left_out (share of the rankings
@@ -60,8 +61,8 @@ def add_arguments(parser):
         type=_n_clusters,
         default="auto",
         metavar="K",
-        help=f"number of clusters, or auto (the default): of those from {AUTO[0]} to {AUTO[-1]} that give stable "
-        "clusters the one with the best silhouette, or, if none does, the most stable one",
+        help=f"number of clusters, or auto (the default): among those from {AUTO[0]} to {AUTO[-1]} with "
+        "stable clusters, the one with the best silhouette or, if there is none, the most stable one",
     )
     parser.add_argument(
         "--kernel",
@@ -70,7 +71,7 @@ def add_arguments(parser):
         metavar="NAME",
         help=f"the kernel, one of {', '.join(KERNEL_NAMES)} (default: kendall)",
     )
-    parser.add_argument("--linkage", choices=LINKAGES, default="ward", help="how clusters are joined (default: ward)")
+    parser.add_argument("--linkage", choices=LINKAGES, default="ward", help="how clusters are merged (default: ward)")
     parser.add_argument(
         "--sample",
         type=positive,
@@ -78,7 +79,9 @@ def add_arguments(parser):
         metavar="N",
         help="cluster a random sample of this size if there are more rankings (default: 1000)",
     )
-    parser.add_argument("--seed", type=whole, default=0, metavar="N", help="for sample and halves (default: 0)")
+    parser.add_argument(
+        "--seed", type=whole, default=0, metavar="N", help="seed of the sample and the halves (default: 0)"
+    )
     add_groups_argument(parser)
     _input.add_arguments(parser)
 

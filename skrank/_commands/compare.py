@@ -14,7 +14,7 @@ from skrank.linear_model import BradleyTerry
 from skrank.linear_model._leaderboard import ERRORS, rank_text
 from skrank.mixture import BradleyTerryMixture, compare_judge_models
 
-HELP = "Rank items by comparisons of two: scores, intervals, ranks that are open, and whether judges differ."
+HELP = "Rank items by pairwise comparisons: scores, intervals, possible ranks, and whether judges differ."
 EPILOG = """\
 examples:
   {prog}                                  a season of baseball
@@ -22,9 +22,9 @@ examples:
   {prog} games.csv --unit elo --order-effect --plot leaderboard.png
   {prog} votes.csv --items left right --outcome chosen --judge person --output scores.csv
 
-The file is a table with a comparison in each row: the two items and who won, or the winner and the loser.
-Ties are tie or draw. Scores are those of Bradley and Terry. If there are judges, errors take into account
-that one judge's comparisons are alike; whether judges differ is told by held-out votes.
+Each row of the table is a comparison: the two items and the winner, or the winner and the loser. The outcome of
+a tie is tie or draw. Scores are those of the Bradley-Terry model. If there are judges, errors account for the
+correlation of comparisons by the same judge, and held-out votes show whether judges differ.
 
 --json prints an object with: title, columns (what was taken for what), n_comparisons, n_items, tie_share,
   n_judges (null without judges), ties, alpha, unit, level, errors (model, robust or clustered),
@@ -61,21 +61,27 @@ def add_arguments(parser):
         "--ties",
         choices=["half", "davidson"],
         default="half",
-        help="a tie is half a win (half, the default), or an outcome with a probability of its own (davidson)",
+        help="count a tie as half a win (half, the default) or as a separate outcome (davidson)",
     )
     parser.add_argument(
-        "--order-effect", action="store_true", help="estimate the advantage of the first item: home, or shown first"
+        "--order-effect",
+        action="store_true",
+        help="estimate the advantage of the first item (the home team, or the item shown first)",
     )
     parser.add_argument("--anchor", metavar="ITEM", help="the item whose score is 0 (with --unit elo: 1000)")
     parser.add_argument("--unit", choices=["log-odds", "elo"], default="log-odds", help="unit of the scores")
-    parser.add_argument("--level", type=share, default=0.95, metavar="P", help="of intervals and ranks (default: .95)")
+    parser.add_argument(
+        "--level", type=share, default=0.95, metavar="P", help="confidence level of intervals and ranks (default: .95)"
+    )
     parser.add_argument(
         "--alpha", type=not_negative, default=0.1, metavar="A", help="strength of the regularization (default: 0.1)"
     )
     parser.add_argument(
-        "--max-groups", type=positive, default=6, metavar="K", help="the most groups of judges to try (default: 6)"
+        "--max-groups", type=positive, default=6, metavar="K", help="maximum number of groups of judges (default: 6)"
     )
-    parser.add_argument("--seed", type=whole, default=0, metavar="N", help="of held-out votes and ranks (default: 0)")
+    parser.add_argument(
+        "--seed", type=whole, default=0, metavar="N", help="seed of held-out votes and ranks (default: 0)"
+    )
     parser.add_argument("--output", metavar="FILE", help="write the leaderboard to this CSV file")
 
 

@@ -20,7 +20,7 @@ from skrank.mixture._search import FOUND, STABLE
 from skrank.mixture._stability import VERY_STABLE, verdict
 from skrank.preprocessing import ranks_from_comparisons
 
-HELP = "Find groups: a mixture of Mallows models, with each group's share, consensus and spread, and how sure that is."
+HELP = "Find groups of voters by a mixture of Mallows models: proportions, consensus, dispersions and uncertainty."
 EPILOG = """\
 examples:
   {prog}                                     groups among the voters of the APA
@@ -29,9 +29,9 @@ examples:
   {prog} votes.csv --count n --draws 99      is this number of groups enough?
   {prog} survey.csv --output groups.csv      which group each person belongs to
 
-A Mallows model is a central ranking and a dispersion phi: each pair of items that a ranking orders
-against the center makes it phi times as probable. A mixture has several, each with a share of the voters.
-For groups without a model, see the subcommand cluster.
+A Mallows model has a central ranking and a dispersion phi: each pair of items that a ranking orders
+differently from the center multiplies its probability by phi. A mixture has several models, each for a
+proportion of the voters. For groups without a model, see the subcommand cluster.
 
 --json prints an object with: title, voter (the column of --voter), columns, n_rankings, n_distinct, items,
   unranked, n_items,
@@ -61,28 +61,28 @@ def add_arguments(parser):
         type=_n_components,
         default="auto",
         metavar="K",
-        help="number of groups, or auto (the default): the most that random halves of the voters all find again",
+        help="number of groups, or auto (the default): the largest number that random halves of the voters find again",
     )
     parser.add_argument(
-        "--max-components", type=positive, default=10, metavar="K", help="the most that auto tries (default: 10)"
+        "--max-components", type=positive, default=10, metavar="K", help="maximum number that auto tries (default: 10)"
     )
-    parser.add_argument("--seed", type=whole, default=0, metavar="N", help="for the random starts (default: 0)")
+    parser.add_argument("--seed", type=whole, default=0, metavar="N", help="seed of the random starts (default: 0)")
     parser.add_argument(
         "--draws",
         type=whole,
         default=0,
         metavar="N",
-        help="test whether more groups are needed, with so many draws from the mixture, say 99 (default: no test)",
+        help="test whether more groups are needed, with N draws from the mixture, such as 99 (default: no test)",
     )
     parser.add_argument(
         "--voter",
         metavar="COLUMN",
-        help="the column that says who gave a ranking: all rows of a voter are in one group",
+        help="column of the voters; all rows of a voter are in the same group",
     )
     parser.add_argument(
         "--comparisons",
         action="store_true",
-        help="the table has a comparison of two items in each row, in columns such as winner, loser; with --voter",
+        help="each row is a comparison of two items, with columns such as winner and loser; use with --voter",
     )
     add_groups_argument(parser)
     _input.add_arguments(parser)

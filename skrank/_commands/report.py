@@ -21,7 +21,9 @@ from skrank.inspection._base import line_width, row_height, wrap_names, wrap_tit
 from skrank.inspection._rank_distribution import place_shares
 from skrank.stats import borda_consensus, kemeny_consensus, pairwise_majority
 
-HELP = "Describe a set of rankings: ties, missing items, consensus, majorities, clusters, groups, what tells a label."
+HELP = (
+    "Describe a set of rankings: ties, missing items, consensus, majorities, clusters, groups, what predicts a label."
+)
 EPILOG = """\
 examples:
   {prog}                                       the ballots of the APA
@@ -61,8 +63,10 @@ PLOTTED_ITEMS = 60
 def add_arguments(parser):
     """Add the command's arguments to its parser."""
     _input.add_file_argument(parser)
-    parser.add_argument("--output", metavar="DIR", help="write the report's tables as CSV files into this directory")
-    parser.add_argument("--html", metavar="PAGE.html", help="write the report as one page that needs no network")
+    parser.add_argument("--output", metavar="DIR", help="write the tables of the report as CSV files to this directory")
+    parser.add_argument(
+        "--html", metavar="PAGE.html", help="write the report as a single HTML page that needs no network"
+    )
     _input.add_arguments(parser, label=True)
 
 

@@ -9,7 +9,7 @@ from skrank._commands._output import Result, check_writable
 from skrank._commands._text import heading, paragraph, shorten, table
 from skrank.manifold import TripletStudy
 
-HELP = "Run a study with people: sheets and pages of 'is A more like B or like C?', responses back, and a map."
+HELP = "Run a study with people: sheets and pages with 'is A more like B or like C?', their responses, and a map."
 EPILOG = """\
 examples:
   {prog} new items.csv --queries 600 --raters 20 --sheets mystudy
@@ -18,10 +18,11 @@ examples:
   {prog} report mystudy --plot map.png
   {prog} next mystudy --queries 200
 
-items.csv has a header and a column `name`, and perhaps `text` (what raters read) and `picture` (a file beside it).
-`new` writes, for each rater, a page that works without a network (sheets/NAME-1.html) and the same as a CSV. Send
-either; put what comes back (the file that the page saves, or the CSV with its last column filled in: left, right or
-don't know) into the folder responses, then `read`. `{prog} new --help` and so on have more.
+items.csv has a header, a column `name`, and optionally `text` (what raters read) and `picture` (a file in the same
+folder). For each rater, `new` writes a page that works without a network (sheets/NAME-1.html) and a CSV with the same
+queries. Send either of them. Put the returned files (the file that the page saves, or the CSV with its last column
+filled in: left, right or don't know) into the folder responses, then run `read`. For details, see
+`python -m skrank study new --help` and the help of the other steps.
 
 --json prints an object with: notes, and, by the step,
   new, next: directory, n_queries, raters: each with rater, n_queries, files,
@@ -44,25 +45,25 @@ def add_arguments(parser):
     """Add the steps of a study, each with its arguments."""
     steps = parser.add_subparsers(dest="step", metavar="STEP", title="steps", required=True)
     new = _add_step(steps, "new", "Start a study: write its folder with sheets for each rater.")
-    new.add_argument("items", help="a CSV of the items, with the columns name and perhaps text and picture")
+    new.add_argument("items", help="a CSV of the items with the column name, and optionally text and picture")
     _add_queries(new, "20")
-    new.add_argument("--sheets", metavar="DIR", required=True, help="the folder to make for the study")
+    new.add_argument("--sheets", metavar="DIR", required=True, help="the folder to create for the study")
     new.add_argument("--components", type=positive, default=2, metavar="N", help="dimensions of the map (default: 2)")
-    new.add_argument("--title", default="Study", help="what raters read above their sheet (default: Study)")
-    new.add_argument("--question", default=QUESTION, help=f"what is asked (default: {QUESTION!r})")
-    new.add_argument("--design", choices=["auto", "uniform"], default="auto", help="auto: later queries are chosen to "
-                     "inform most (the default); uniform: all queries are random")  # fmt: skip
+    new.add_argument("--title", default="Study", help="title that raters see above their sheet (default: Study)")
+    new.add_argument("--question", default=QUESTION, help=f"question to the raters (default: {QUESTION!r})")
+    new.add_argument("--design", choices=["auto", "uniform"], default="auto", help="auto (the default): later "
+                     "queries are the most informative ones; uniform: all queries are random")  # fmt: skip
     new.add_argument("--seed", type=whole, default=0, metavar="N", help="seed of the queries (default: 0)")
-    read = _add_step(steps, "read", "Read the responses that came back; what was read before is known.")
+    read = _add_step(steps, "read", "Read the returned responses; those read before are not counted twice.")
     _add_directory(read)
     read.add_argument(
         "files", nargs="*", help="files of responses (default: those in the folders responses and sheets)"
     )
-    next_ = _add_step(steps, "next", "Write further sheets, with the queries that inform most.")
+    next_ = _add_step(steps, "next", "Write further sheets with the most informative queries.")
     _add_directory(next_)
     _add_queries(next_, "those of the sheets before")
     report = _add_step(
-        steps, "report", "The map so far, how sure it is, the raters, and what more responses would gain."
+        steps, "report", "Report the map, its uncertainty, the raters, and the gain from more responses."
     )
     _add_directory(report)
     report.add_argument("--output", metavar="FILE", help="write the coordinates to this CSV file")
@@ -80,7 +81,7 @@ def _add_directory(parser):
 
 def _add_queries(parser, default):
     parser.add_argument(
-        "--queries", type=positive, required=True, metavar="N", help="how many queries, of all raters together"
+        "--queries", type=positive, required=True, metavar="N", help="total number of queries for all raters"
     )
     parser.add_argument(
         "--raters", nargs="+", metavar="NAME", help=f"names of the raters, or their number (default: {default})"

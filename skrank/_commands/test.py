@@ -17,7 +17,7 @@ from skrank.kernels._names import KERNEL_NAMES, named_kernel
 from skrank.stats import kemeny_consensus, mmd_test
 from skrank.stats._mmd import pooled_gram
 
-HELP = "Test whether two sets of rankings of the same items come from one distribution, and show where they differ."
+HELP = "Test whether two sets of rankings come from the same distribution, and show where they differ."
 EPILOG = """\
 examples:
   {prog} east.soc west.soc                       do people of two regions rank alike?
@@ -25,12 +25,12 @@ examples:
   {prog} before.csv after.csv --orderings --unranked missing --permutations 9999
   {prog} survey.csv --by gender --items 'Q5_*'     groups of one file; of more than two, all pairs
 
-The files have the same items, in any order of the columns. The test compares all that the rankings say,
-not only an average: the statistic is the maximum mean discrepancy (MMD) of a kernel, its p-value the
-share of random divisions of all rankings into two such sets with a statistic at least as large. Rankings
-must be independent: several of one person are not. With --weight the rankings count by survey weights,
-and a person keeps ranking and weight in every division. An item's p-value allows for the number of items, those
-of several pairs of groups for the number of pairs (Holm).
+The files must have the same items, in any order of the columns. The test compares whole distributions and
+not only averages. The statistic is the maximum mean discrepancy (MMD) of a kernel; its p-value is the proportion
+of random divisions of all rankings into two such sets with a statistic at least as large. Rankings must be
+independent; several rankings by the same person are not. With --weight, rankings count by survey weights, and a
+person keeps both ranking and weight in every division. P-values of items are adjusted for the number of items,
+and those of several pairs of groups for the number of pairs (Holm).
 
 --json prints an object with: columns, unranked, kernel, nu (its scale, null if it has none), statistic (squared MMD,
   unbiased: it may be negative), pvalue, n_permutations, null_quantiles (of the statistic by chance: 0.5, 0.95, 0.99),
@@ -65,30 +65,32 @@ def add_arguments(parser):
     """Add the command's arguments to its parser."""
     parser.add_argument("first", metavar="A", help=_input.FILES)
     parser.add_argument("second", metavar="B", nargs="?", help="another file of rankings of the same items")
-    parser.add_argument("--by", metavar="COLUMN", help="compare the groups of A that this column names")
+    parser.add_argument("--by", metavar="COLUMN", help="compare the groups in A that are given by this column")
     parser.add_argument(
         "--kernel",
         choices=KERNEL_NAMES,
         default="mallows",
         metavar="NAME",
-        help=f"the kernel, one of {', '.join(KERNEL_NAMES)} (default: mallows, which sees every difference; kendall "
-        "sees the pairwise preferences only)",
+        help=f"the kernel, one of {', '.join(KERNEL_NAMES)} (default: mallows, which detects every difference; "
+        "kendall only depends on pairwise preferences)",
     )
     parser.add_argument(
         "--permutations",
         type=positive,
         default=999,
         metavar="N",
-        help="random divisions to compare with (default: 999)",
+        help="number of random divisions for comparison (default: 999)",
     )
     parser.add_argument(
         "--sample",
         type=at_least_two,
         metavar="N",
         help=f"test a random sample of this size of a file with more rankings (default: {SAMPLE}, or {SAMPLE_SLOW} "
-        "where the kernel has no closed form, as mallows where items are missing)",
+        "if the kernel has no closed form, such as mallows with missing items)",
     )
-    parser.add_argument("--seed", type=whole, default=0, metavar="N", help="for samples and divisions (default: 0)")
+    parser.add_argument(
+        "--seed", type=whole, default=0, metavar="N", help="seed of the samples and the divisions (default: 0)"
+    )
     _input.add_arguments(parser)
 
 

@@ -24,18 +24,18 @@ from skrank.manifold._triplet_fit import TripletData, TripletSettings
 from skrank.manifold._triplet_selection import choose_settings
 from skrank.metrics import procrustes_error, triplet_accuracy
 
-HELP = "Place items in space by answers to 'is A more like B or like C?', and say how well such answers are predicted."
+HELP = "Map items from responses to 'is A more like B or like C?', and report how well such responses are predicted."
 EPILOG = """\
 examples:
-  {prog}                                 answers generated from points in the plane
-  {prog} answers.csv                     how many dimensions do the answers need?
+  {prog}                                 responses generated from points in the plane
+  {prog} answers.csv                     how many dimensions do the responses need?
   {prog} answers.csv --components 3 --plot map.png --output coordinates.csv
 
-The file is a CSV with a header that names its columns: anchor, near, far (the anchor was found more like `near` than
-like `far`); or anchor, left, right, response, where the response is left or right, the name of the item, 1 or 0, true
-or false. A column rater says who responded, a column count how often a row was seen. Other columns are left out.
-Without such names three columns are read as anchor, near, far and a fourth as responses (or counts, negative for
-`far`); the header may be left out where all items are whole numbers.
+The file is a CSV with a header. Its columns are anchor, near, far (the anchor is more like `near` than like `far`);
+or anchor, left, right, response, where the response is left or right, the name of the item, 1 or 0, true or false.
+The optional column rater is the person who responded, and count is how often a row occurred. Other columns are
+ignored. Without such names, three columns are read as anchor, near, far, and a fourth as responses (or counts,
+negative for `far`). The header can be omitted if all items are integers.
 
 --json prints an object with: title, n_answers, n_questions, n_items, answers_per_item (median, min, max), n_repeated
   (questions asked more than once), agreement (share of their answers that agree with their majority, null if none),
@@ -61,10 +61,10 @@ def add_arguments(parser):
     parser.add_argument(
         "file",
         nargs="?",
-        help="a CSV of answers, gzipped or not; - is standard input. Without it: answers generated from 100 points in "
-        "the plane, with noise.",
+        help="a CSV of responses, gzipped or not; - is standard input. Without it: responses generated from 100 "
+        "points in the plane, with noise.",
     )
-    parser.add_argument("--components", type=positive, default=2, metavar="N", help="dimensions (default: 2)")
+    parser.add_argument("--components", type=positive, default=2, metavar="N", help="number of dimensions (default: 2)")
     parser.add_argument(
         "--alpha",
         type=_alpha,
@@ -73,10 +73,10 @@ def add_arguments(parser):
         help="strength of the regularization; auto: the best of 0.3, 1, 3 and 10 in cross-validation (default: auto)",
     )
     parser.add_argument(
-        "--skip-invalid", action="store_true", help="leave out rows that cannot be read, and say how many"
+        "--skip-invalid", action="store_true", help="skip rows that cannot be read, and report their number"
     )
     parser.add_argument(
-        "--held-out", type=share, default=0.2, metavar="SHARE", help="share of the questions held out (default: 0.2)"
+        "--held-out", type=share, default=0.2, metavar="SHARE", help="proportion of queries held out (default: 0.2)"
     )
     parser.add_argument(
         "--seed", type=whole, default=0, metavar="N", help="seed of the split and the fits (default: 0)"
