@@ -22,7 +22,7 @@ items.csv has a header, a column `name`, and optionally `text` (what raters read
 folder). For each rater, `new` writes a page that works without a network (sheets/NAME-1.html) and a CSV with the same
 queries. Send either of them. Put the returned files (the file that the page saves, or the CSV with its last column
 filled in: left, right or don't know) into the folder responses, then run `read`. For details, see
-`python -m skrank study new --help` and the help of the other steps.
+`{prog} new --help` and the help of the other steps.
 
 --json prints an object with: notes, and, by the step,
   new, next: directory, n_queries, raters: each with rater, n_queries, files,
