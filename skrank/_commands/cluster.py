@@ -215,11 +215,14 @@ def write(figures):
 
 def write_clusters(figures, n_rankings):
     """The tables of the clusters, and what their columns mean."""
-    remarks = (
-        f" A random sample of {figures['n_clustered']} of the {number(n_rankings)} rankings was clustered."
-        if figures["sampled"]
-        else ""
-    )
+    remarks = ""
+    if figures["sampled"]:
+        n_clustered = figures["n_clustered"]
+        remarks = (
+            f" Clustered are {n_clustered} rankings, drawn by their weights."  # as many as they are worth
+            if n_clustered > n_rankings - 1
+            else f" A random sample of {n_clustered} of the {number(n_rankings)} rankings was clustered."
+        )
     if figures["left_out"] > 0:
         remarks += f" Left out: {percent(figures['left_out'])} of the rankings, which order no two items."
     remarks += " " + _verdict_of_all(figures)
