@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -145,7 +145,7 @@ def read_rankings(path, arguments, by=None):
     """The rankings of a file, or of the APA ballots if it is None, as the arguments say; `by` is a column to return."""
     if path is None:
         _refuse_table_options(arguments, None)
-        unranked = arguments.unranked or "missing"
+        unranked: Any = arguments.unranked or "missing"
         dataset = load_apa(unranked=unranked)
         title = "American Psychological Association, ballots of 1980"
         return Rankings(dataset.data, dataset.sample_weight, list(dataset.item_names), None, title, unranked)

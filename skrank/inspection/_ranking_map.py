@@ -10,6 +10,7 @@ from skrank._rankings import to_rank_matrix
 from skrank._typing import Array, ArrayLike, Floats, RandomState
 from skrank.inspection._base import axes, class_colors, representative_rows, weighted_rankings, wrap_names
 from skrank.kernels import PartialRankingKernel
+from skrank.stats._rank_sets import n_redrawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -142,7 +143,8 @@ class RankingMapDisplay:
         kernel : str, kernel object or PartialRankingKernel, default="kendall"
             A name or an object as in :class:`~skrank.kernels.PartialRankingKernel`, or such a transformer.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each ranking occurred; None means once.
+            How often each ranking occurred; None means once. Of survey weights (not whole), the effective number is
+            drawn, (sum w)^2 / sum w^2.
         labels : array-like of shape (n_samples,), default=None
             Classes of the rankings.
         max_rankings : int, default=1000
@@ -170,7 +172,7 @@ class RankingMapDisplay:
             labels = np.asarray(labels)
             if labels.shape != (len(ranks),):
                 raise ValueError(f"labels must have one entry for each of the {len(ranks)} rankings.")
-        rows, drawn = representative_rows(weights, max_rankings, random_state)
+        rows, drawn = representative_rows(weights, min(max_rankings, n_redrawn(weights)), random_state)
         if len(rows) < 2:
             raise ValueError("There is one ranking: a map needs two or more.")
         shown = to_rank_matrix(ranks[rows])

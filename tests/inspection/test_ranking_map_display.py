@@ -44,6 +44,8 @@ def test_weights_are_counts_and_many_are_sampled():
     sample = RankingMapDisplay.from_rankings(X, sample_weight=[300, 100], max_rankings=40)
     assert sample.counts.sum() == 40
     assert "40 of 400 rankings" in sample.ax_.get_xlabel()
+    survey = RankingMapDisplay.from_rankings(np.repeat(X, 20, axis=0), sample_weight=np.tile([0.5, 1.5], 20))
+    assert survey.counts.sum() == 32  # 40^2 / (20 * .25 + 20 * 2.25)
 
 
 def test_equal_rankings_are_one_point():
