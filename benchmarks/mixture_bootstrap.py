@@ -1,8 +1,9 @@
 """Whether the intervals and rank sets of a mixture's bootstrap cover.
 
-    python benchmarks/mixture_bootstrap.py [--sets 100] [--first-seed 0] [--samples 1000] [--draws 100]
+    python benchmarks/mixture_bootstrap.py [--sets 200] [--first-seed 0] [--samples 500] [--draws 100]
+        [--kinds random close]
 
-Two components with dispersions .5 and .6 and weights .6 and .4 over 8 items, far apart (random centers) or close.
+Two components with dispersions .4 and .5 and weights .6 and .4 over 6 items, far apart (random centers) or close.
 Coverage of the 95 % intervals of weights and dispersions, of the 90 % rank sets (over items), the mean number of places
 in a rank set, the proportion of components that come back in 90 % of the redraws, and processor time of a fit and of
 its bootstrap.
@@ -29,7 +30,7 @@ def main(kind, n_sets, first_seed, n_samples, n_draws):
     seconds = np.zeros(2)
     for seed in range(first_seed, first_seed + n_sets):
         bunch = make_mallows_mixture(
-            n_samples, 8, 2, centers=kind, phi=[0.5, 0.6], weights=[0.6, 0.4], random_state=seed, return_X_y=False
+            n_samples, 6, 2, centers=kind, phi=[0.4, 0.5], weights=[0.6, 0.4], random_state=seed, return_X_y=False
         )
         start = time.process_time()
         mixture = MallowsMixture(2, random_state=seed).fit(bunch.X)
@@ -50,10 +51,11 @@ def main(kind, n_sets, first_seed, n_samples, n_draws):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in (("sets", 100), ("first-seed", 0), ("samples", 1000), ("draws", 100)):
+    for name, default in (("sets", 200), ("first-seed", 0), ("samples", 500), ("draws", 100)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--kinds", nargs="+", choices=["random", "close"], default=["random", "close"])
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     with threadpool_limits(1):
-        for kind in ("random", "close"):
+        for kind in arguments.kinds:
             main(kind, arguments.sets, arguments.first_seed, arguments.samples, arguments.draws)
