@@ -89,13 +89,13 @@ def check_rankings(
     except ValueError as error:
         if "could not convert string" in str(error) or "bytes/strings" in str(error):
             raise ValueError(
-                f"{input_name} holds labels where a rank matrix is expected ({error}). If its rows list items, best "
+                f"{input_name} contains labels, but a rank matrix is expected ({error}). If its rows list items, best "
                 "first, convert them with skrank.preprocessing.ranks_from_orderings or OrderingEncoder."
             ) from error
         if "inhomogeneous" in str(error) or "setting an array element" in str(error):
             raise ValueError(
                 f"The rows of {input_name} differ in length: a rank matrix has one number for each item, NaN where "
-                "nothing is known of it. If rows list items, best first, convert them with "
+                "nothing is known about it. If rows list items, best first, convert them with "
                 "skrank.preprocessing.ranks_from_orderings."
             ) from error
         raise
@@ -113,7 +113,7 @@ def check_rankings(
     if not allow_missing and has_missing(ranks):
         row, item = np.argwhere(ranks == MISSING)[0]
         raise ValueError(
-            f"{input_name}[{row}, {item}] is NaN (missing), but rankings without gaps are needed here."
+            f"{input_name}[{row}, {item}] is NaN (missing), but rankings without missing items are required here."
             + (f" {remedy}" if remedy else "")
         )
     if not allow_ties:
@@ -171,7 +171,7 @@ def _exact_order(X, input_name):
     try:
         codes[~missing] = np.unique(cells.ravel()[~missing], return_inverse=True)[1]
     except TypeError as error:
-        raise ValueError(f"{input_name} holds values that cannot be ordered among each other ({error}).") from error
+        raise ValueError(f"{input_name} contains values that cannot be compared with each other ({error}).") from error
     return codes.reshape(cells.shape)
 
 
@@ -193,8 +193,7 @@ def _refuse_infinite(values, input_name):
             row, item = np.argwhere(infinite)[0]
             row += rows.start
             raise ValueError(
-                f"{input_name}[{row}, {item}] is {values[row, item]}: ranks must be finite. An infinity is refused; a "
-                "missing item is NaN."
+                f"{input_name}[{row}, {item}] is {values[row, item]}: ranks must be finite. Use NaN for a missing item."
             )
 
 
@@ -219,11 +218,11 @@ def check_weights(sample_weight, X):
         if wrong.any():
             row = int(np.argmax(wrong))
             raise ValueError(
-                f"sample_weight[{row}] is {weights[row]}: weights must be finite numbers, not negative. A ranking that "
-                "is not to count has the weight 0."
+                f"sample_weight[{row}] is {weights[row]}: weights must be finite and nonnegative. Use the "
+                "weight 0 to ignore a ranking."
             )
         if len(weights) and not weights.any():
-            raise ValueError("sample_weight is zero throughout: at least one weight must be non-zero.")
+            raise ValueError("sample_weight is zero for all rows: at least one weight must be non-zero.")
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     with np.errstate(over="ignore"):
         total = weights.sum()
@@ -417,8 +416,8 @@ def settle_unranked(ranks, unranked, explain, last=None):
         return np.where(gaps, after, ranks).astype(ranks.dtype)
     row = int(gaps.any(axis=1).argmax())
     raise ValueError(
-        f"{explain(row, int(gaps[row].argmax()))}. Say what that means: unranked='last' (tied after all that are "
-        "ranked) or unranked='missing' (nothing is known of it)."
+        f"{explain(row, int(gaps[row].argmax()))}. Choose unranked='last' (tied after all ranked "
+        "items) or unranked='missing' (nothing is known about it)."
     )
 
 

@@ -108,8 +108,8 @@ def check_sparse_rankings(X, unranked, *, estimator=None, reset=True, input_name
     """
     if unranked not in ("last", "missing"):
         raise ValueError(
-            f"{input_name} is a sparse matrix, whose absent entries have no rank. Say what that means: "
-            "unranked='last' (tied after all that are listed) or unranked='missing' (nothing is known of them)."
+            f"{input_name} is a sparse matrix, whose absent entries have no rank. Choose "
+            "unranked='last' (tied after all listed items) or unranked='missing' (nothing is known about them)."
         )
     options = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False}
     if estimator is None:

@@ -47,7 +47,7 @@ def test_finishing_times_keep_their_names():
         (
             pd.DataFrame({"a": pd.to_datetime(["2026-01-01"]), "b": [3]}),
             ValueError,
-            "cannot be ordered among each other",
+            "cannot be compared with each other",
         ),
         ([[1, 2], [1]], ValueError, "rows of X differ in length"),
         (csr_array(np.eye(3)), TypeError, r"sparse matrix, whose zeros would be ranks. Pass X.toarray\(\)"),

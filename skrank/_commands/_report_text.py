@@ -8,7 +8,7 @@ from skrank.linear_model._leaderboard import rank_text
 
 MOST_ITEMS = 15
 MOST_LENGTHS = 6
-UNRANKED = {"last": "tied after all that is ranked", "missing": "missing: nothing is known of it"}
+UNRANKED = {"last": "tied after all that is ranked", "missing": "missing: nothing is known about it"}
 
 
 def write(figures):

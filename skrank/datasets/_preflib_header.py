@@ -108,7 +108,7 @@ def _kind(found, path, last_line):
     kind = value.lower()
     if kind not in KINDS:
         expected = "; ".join(f"{name}: {meaning}" for name, meaning in KINDS.items())
-        raise parse_error(path, line, f"DATA TYPE is {value!r}, which is no kind of rankings ({expected}).")
+        raise parse_error(path, line, f"DATA TYPE is {value!r}, which is not a kind of rankings ({expected}).")
     if kind_of_path(path) not in (None, kind):
         raise parse_error(path, line, f"DATA TYPE is {value!r}, but the file's name ends in '.{kind_of_path(path)}'.")
     return kind

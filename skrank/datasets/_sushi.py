@@ -112,6 +112,6 @@ def _check_row(row, n_items, path, number, unranked):
         raise parse_error(
             path,
             number,
-            f"only {len(items)} of the {n_items} items. Say what that means: unranked='last' (the others come after "
-            "them, tied) or unranked='missing' (nothing is known of the others).",
+            f"only {len(items)} of the {n_items} items. Choose unranked='last' (the others come after "
+            "them, tied) or unranked='missing' (nothing is known about the others).",
         )

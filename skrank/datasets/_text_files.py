@@ -19,7 +19,7 @@ def refuse_sparse(path, line, n_rankings, n_items, n_bytes):
             path,
             line,
             f"{n_rankings} rankings of {n_items} items are a matrix of {n_rankings * n_items / 1e6:.0f} million "
-            "numbers, over a thousand for each byte of the file: nearly all would say nothing. Leave out items.",
+            "numbers, over a thousand for each byte of the file: nearly all would be uninformative. Leave out items.",
         )
 
 

@@ -164,7 +164,7 @@ class MallowsMixtureDisplay:
         """The display before it is drawn."""
         check_is_fitted(estimator)
         if not hasattr(estimator, "centers_"):
-            raise TypeError(f"{type(estimator).__name__} has no centers_: it is no mixture of Mallows models.")
+            raise TypeError(f"{type(estimator).__name__} has no centers_: it is not a mixture of Mallows models.")
         n_items = estimator.centers_.shape[1]
         names = getattr(estimator, "feature_names_in_", None) if item_names is None else item_names
         redrawn = None if X is None else estimator.bootstrap(X, N_REDRAWS, sample_weight=sample_weight, groups=groups)

@@ -27,8 +27,8 @@ def check_exact(kernel, ranks, input_name):
     if rows.any():
         raise ValueError(
             f"Row {int(np.argmax(rows))} of {input_name} {trouble}, for which the kernel has no closed form, but "
-            "method='exact' was asked for, or chosen because all training rankings have one. Exact and sampled values "
-            "must not be mixed in one matrix: fit with method='antithetic' (or 'monte_carlo')."
+            "method='exact' was requested, or selected because all training rankings have one. Exact and sampled "
+            "values must not be mixed in one matrix: fit with method='antithetic' (or 'monte_carlo')."
         )
 
 

@@ -103,7 +103,7 @@ class TripletOracle(SharedOracle):
         Raises
         ------
         ValueError
-            If a question was never recorded.
+            If a query was never recorded.
         """
         anchors, left, right = (_as_indices(items) for items in (anchors, left, right))
         pair_codes = self._pair_codes(left, right)
@@ -114,9 +114,9 @@ class TripletOracle(SharedOracle):
         if unseen.any():
             row = np.argmax(unseen)
             raise ValueError(
-                f"{unseen.sum()} of {len(unseen)} questions were never recorded, such as anchor {anchors[row]}, items "
+                f"{unseen.sum()} of {len(unseen)} queries were never recorded, such as anchor {anchors[row]}, items "
                 f"{left[row]} and {right[row]} (row {row}). Landmark ordinal embedding asks many questions about the "
-                "same few anchors, which recorded answers to random questions do not hold. Embed those with "
+                "same few anchors, which recorded responses to random queries do not contain. Embed these with "
                 "StochasticTripletEmbedding."
             )
         return self._lower_is_nearer[position] == (left < right)

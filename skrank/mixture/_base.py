@@ -305,8 +305,8 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
             )
         if isinstance(data, PairCounts) and not data.totals.any():
             raise ValueError(
-                "X orders no two items: every row leaves out or ties all but one. A mixture needs rankings of at "
-                "least two."
+                "X does not order any two items: every row leaves out or ties all but one. A mixture needs rankings "
+                "of at least two."
             )
 
     def _polished_on_all(self, whole, fit, options):

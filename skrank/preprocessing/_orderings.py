@@ -231,7 +231,7 @@ def order_ranks(ranks, items, unranked, name):
     if tied.any():
         row = int(tied.argmax())
         remedy = "" if unranked == "last" else " unranked='last' leaves out items that are tied at the end."
-        raise ValueError(f"Row {row} of {name} ties items, which an ordering cannot tell.{remedy}")
+        raise ValueError(f"Row {row} of {name} ties items, which an ordering cannot represent.{remedy}")
     width = int(length.max(initial=0))
     orderings = items[ordering(ranks)[:, :width]]
     gaps = np.arange(width) >= length[:, None]

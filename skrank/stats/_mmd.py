@@ -254,7 +254,7 @@ def pooled_gram(X, Y, kernel, rng, n_jobs):
 def _refuse_single(samples):
     for ranks, name in zip(samples, ("X", "Y"), strict=True):
         if len(ranks) < 2:
-            raise ValueError(f"{name} has one ranking; an unbiased estimate needs at least two in either sample.")
+            raise ValueError(f"{name} has one ranking; an unbiased estimate needs at least two in each sample.")
 
 
 def _pooled_sparse_gram(X, Y, kernel, unranked, rng, n_jobs):

@@ -51,7 +51,7 @@ def test_short_orderings_need_a_meaning(run):
     text = "1,2,3\ntuna,egg,squid\nsquid\ntuna,squid\n"
     code, _, error = run(text, "--orderings")
     assert code == 2
-    assert "votes.csv, line 3: no rank for 'egg'. Say what that means: --unranked last" in error
+    assert "votes.csv, line 3: no rank for 'egg'. Choose --unranked last" in error
     assert re.search("with missing items +2 +66.7 %", run(text, "--orderings", "--unranked", "missing")[1])
     assert re.search("with ties +1 +33.3 %", run(text, "--orderings", "--unranked", "last")[1])
 

@@ -84,7 +84,7 @@ def test_preflib_files_and_what_unranked_items_mean(tmp_path, run):
     assert "What a ranking leaves out is taken as tied after all that is ranked." in text
     code, _, error = run(None, name="x.soi")
     assert code == 2
-    assert "line 17: the order leaves out alternative 2 (b). Say what that means: --unranked last" in error
+    assert "line 17: the order leaves out alternative 2 (b). Choose --unranked last" in error
 
 
 def test_a_preflib_file_is_known_by_its_header(tmp_path, run):
@@ -182,7 +182,7 @@ def test_gaps(run, gap):
     text = f"a,b,c\n0,1,2\n{gap},1,0\n"
     code, _, error = run(text)
     assert code == 2
-    assert "votes.csv, line 3: no rank for 'a'. Say what that means" in error
+    assert "votes.csv, line 3: no rank for 'a'. Choose --unranked last" in error
     assert re.search(r"with missing items +1 +50.0 %", run(text, "--unranked", "missing")[1])
     assert re.search(r"full: no ties, nothing missing +2 +100.0 %", run(text, "--unranked", "last")[1])
 

@@ -83,7 +83,7 @@ def test_sushi_order(tmp_path):
         ("3 1\n0 3 0 1 3\n", "line 2: item 3, but the items are 0 to 2"),
         ("3 1\n0 3 0 1 0\n", "line 2: item 0 is listed more than once"),
         ("3 1\n0 3 0 1 b\n", "line 2: expected whole numbers, found '0 3 0 1 b'"),
-        ("3 1\n0 3 0 1 2\n0 2 0 1\n", "line 3: only 2 of the 3 items. Say what that means: unranked='last'"),
+        ("3 1\n0 3 0 1 2\n0 2 0 1\n", "line 3: only 2 of the 3 items. Choose unranked='last'"),
         ("", "line 1: the file is empty"),
     ],
 )

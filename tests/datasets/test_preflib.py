@@ -162,7 +162,7 @@ GOOD = NEW.format(kind="soc", voters=5, orders=2, body=ORDERS["soc"][0])
     ("old", "new", "message"),
     [
         ("# DATA TYPE: soc\n", "", "line 8: the header ends here without a line '# DATA TYPE: ...'"),
-        ("DATA TYPE: soc", "DATA TYPE: wmd", "line 3: DATA TYPE is 'wmd', which is no kind of rankings"),
+        ("DATA TYPE: soc", "DATA TYPE: wmd", "line 3: DATA TYPE is 'wmd', which is not a kind of rankings"),
         ("DATA TYPE: soc", "DATA TYPE: soi", "line 3: DATA TYPE is 'soi', but the file's name ends in '.soc'"),
         ("ALTERNATIVES: 3", "ALTERNATIVES: three", "line 4: NUMBER ALTERNATIVES is 'three'"),
         ("ALTERNATIVES: 3", "ALTERNATIVES: 0", "line 4: NUMBER ALTERNATIVES is '0'"),

@@ -26,7 +26,7 @@ def test_majority_answers_and_an_even_split_goes_to_the_first():
 @pytest.mark.parametrize("question", [(0, 1, 3), (3, 1, 2), (0, 1, 7), (9, 1, 2), (0, -1, 2), (-1, 1, 2), (0, 1, 1)])
 def test_unseen_questions_are_refused(question):
     oracle = TripletOracle.from_triplets([[0, 1, 2], [1, 2, 3], [2, 3, 1]])
-    with pytest.raises(ValueError, match="1 of 1 questions were never recorded.*StochasticTripletEmbedding"):
+    with pytest.raises(ValueError, match="1 of 1 queries were never recorded.*StochasticTripletEmbedding"):
         oracle(*([item] for item in question))
 
 

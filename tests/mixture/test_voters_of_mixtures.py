@@ -125,7 +125,7 @@ def test_voters_who_order_nothing_do_not_count_but_are_predicted():
 
 
 def test_nothing_ordered_is_an_error():
-    with pytest.raises(ValueError, match="X orders no two items"):
+    with pytest.raises(ValueError, match="X does not order any two items"):
         MallowsMixture().fit([[np.nan, 1, np.nan], [0, np.nan, np.nan]])
 
 
