@@ -5,7 +5,7 @@ The margin of items a and b for judge j is
 - *tastes*: :math:`(\theta_a + u_{ja}) - (\theta_b + u_{jb})` with :math:`u_{ja} \sim N(0, \sigma^2)`,
 - *slopes*: :math:`(1 + b_j) (\theta_a - \theta_b)` with :math:`b_j \sim N(0, \sigma^2)`.
 
-Both are fitted at the mode: a ridge of strength :math:`\lambda = \sigma^{-2}` shrinks the judges towards the common
+Both are fitted at the mode: a ridge of strength :math:`\lambda = \sigma^{-2}` shrinks the judges toward the common
 scores. :math:`\lambda` itself is where the Laplace approximation of its marginal likelihood has its maximum: for P
 differences d with the inverse H of their information, :math:`\lambda = (P - \lambda\, \mathrm{tr}\, H) / |d|^2`
 (Fellner and Schall [1]_); the trace is estimated with random signs.

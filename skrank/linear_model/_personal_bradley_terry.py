@@ -1,4 +1,4 @@
-"""Scores of judges who differ: shrunk towards common ones."""
+"""Scores of judges who differ: shrunk toward common scores."""
 
 from numbers import Integral, Real
 from typing import Any, Literal, Self

@@ -41,7 +41,7 @@ def estimate_shifts(W, n_components):
     """Shifts that turn scores into squared distances.
 
     The mean squared distance of the landmarks, which no comparison tells, is the second largest eigenvalue of their
-    centred distance matrix (Theorem 4 of the paper's reference [9]), if there are at least n_components + 3 of them.
+    centered distance matrix (Theorem 4 of the paper's reference [9]), if there are at least n_components + 3 of them.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def farthest_points(X, n_points, random_state):
 
 
 def principal_axes(X):
-    """The cloud X, centred and rotated to its principal axes, with deterministic signs."""
+    """The cloud X, centered and rotated to its principal axes, with deterministic signs."""
     X = X - X.mean(axis=0)
     u, s, vt = np.linalg.svd(X, full_matrices=False)
     u, _ = svd_flip(u, vt)

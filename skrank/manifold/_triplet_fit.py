@@ -238,21 +238,21 @@ def _random_start(loss, n_components, random_state):
 def spectral_start(loss, n_components, random_state):
     """Classical scaling of the signed counts, which at X = 0 are a linearised estimate of the squared distances.
 
-    The leading eigenvectors of the doubly centred matrix. Its degree term is left out: with few answers an item its
+    The leading eigenvectors of the doubly centered matrix. Its degree term is left out: with few answers an item its
     eigenvectors settle on outliers.
     """
     n_items = loss.n_items
 
-    def centred_product(v):
+    def centered_product(v):
         v = v.reshape(n_items, -1)
         v = loss.signed_counts(v - v.mean(axis=0))
         return v - v.mean(axis=0)
 
     n_vectors = min(n_components, n_items - 1)
     if n_items <= max(64, 3 * n_components):
-        values, vectors = np.linalg.eigh(centred_product(np.eye(n_items)).astype(float))
+        values, vectors = np.linalg.eigh(centered_product(np.eye(n_items)).astype(float))
     else:
-        operator = LinearOperator((n_items, n_items), matvec=centred_product, matmat=centred_product, dtype=float)
+        operator = LinearOperator((n_items, n_items), matvec=centered_product, matmat=centered_product, dtype=float)
         try:
             # a Krylov space now and then misses one of several close eigenvalues: one more than needed finds it
             v0 = random_state.standard_normal(n_items)

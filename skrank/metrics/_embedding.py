@@ -49,11 +49,11 @@ def procrustes_error(reference: ArrayLike, embedding: ArrayLike) -> float:
     clouds = []
     for name, cloud in (("reference", reference), ("embedding", embedding)):
         cloud = check_array(cloud, dtype=float, input_name=name)
-        centred = cloud - cloud.mean(axis=0)
-        norm = np.linalg.norm(centred)
+        centered = cloud - cloud.mean(axis=0)
+        norm = np.linalg.norm(centered)
         if norm <= 1e-14 * np.abs(cloud).max():
             raise ValueError(f"all rows of {name} are equal: it has no scale to compare.")
-        clouds.append(centred / norm)
+        clouds.append(centered / norm)
     check_consistent_length(*clouds)
     singular_values = np.linalg.svd(clouds[0].T @ clouds[1], compute_uv=False)
     return float(np.clip(1 - singular_values.sum() ** 2, 0, 1))

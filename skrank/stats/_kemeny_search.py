@@ -170,7 +170,7 @@ def _make_disjoint_moves(orderings, gains, steps, least_gains):
             chosen.append(move)
     source, steps = source[chosen], steps[chosen]
     moved[problem[chosen]] = True
-    # Those between step aside by one place, towards where the moved item was.
+    # Those between step aside by one place, toward where the moved item was.
     aside = np.zeros(n_problems * n_items + 1, np.intp)
     later = steps > 0
     aside[source[later]] += 1

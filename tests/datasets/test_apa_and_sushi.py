@@ -23,7 +23,7 @@ def test_apa_counts():
 
 
 def test_apa_first_order_summary_of_the_complete_ballots():
-    # Diaconis (1989), table 2: per cent of the complete ballots that put candidate i in place j.
+    # Diaconis (1989), table 2: percent of the complete ballots that put candidate i in place j.
     apa = load_apa()
     complete = ~np.isnan(apa.data).any(axis=1)
     ranks, weight = apa.data[complete], apa.sample_weight[complete]

@@ -74,7 +74,7 @@ def test_sparse_features_approximate_the_kernel():
         MallowsFeatures(64).fit(X)
 
 
-def test_catalogues_of_many_items():
+def test_catalogs_of_many_items():
     rng = np.random.default_rng(0)
     items = np.concatenate([rng.choice(100_000, 10, replace=False) for _ in range(200)])
     lists = csr_array((np.tile(np.arange(10), 200), items, np.arange(0, 2001, 10)), shape=(200, 100_000))

@@ -64,8 +64,8 @@ def test_the_mean_squared_distance_is_the_second_eigenvalue(d, extra):
     n_landmarks = d + 3 + extra
     D = cdist(*[np.random.default_rng(d).standard_normal((n_landmarks, d))] * 2, "sqeuclidean")
     mean = D.sum() / (n_landmarks * (n_landmarks - 1))
-    centred = D - mean * (1 - np.eye(n_landmarks))
-    assert np.linalg.eigvalsh(centred)[-2] == pytest.approx(mean, rel=1e-10)
+    centered = D - mean * (1 - np.eye(n_landmarks))
+    assert np.linalg.eigvalsh(centered)[-2] == pytest.approx(mean, rel=1e-10)
 
 
 @pytest.mark.parametrize(("d", "n_landmarks"), [(1, 4), (2, 5), (2, 20), (5, 8), (10, 13), (10, 40)])

@@ -131,7 +131,7 @@ def test_attributes_fit_together():
     # and those that scores and shifts make, to the error of a single score
     rough = (model.landmark_scores_[model.landmarks_] + model.shifts_)[D > 0]
     assert np.corrcoef(rough, D[D > 0])[0, 1] > 0.95
-    # centred, principal axes, signs
+    # centered, principal axes, signs
     np.testing.assert_allclose(model.embedding_.mean(axis=0), 0, atol=1e-9)
     gram = model.embedding_.T @ model.embedding_
     assert gram[0, 0] > gram[1, 1]

@@ -164,7 +164,7 @@ def test_borda_of_sparse_rankings_is_that_of_dense_ones(unranked):
     np.testing.assert_allclose(sets.place_proportions, others.place_proportions, atol=0.15)
 
 
-def test_borda_of_a_wide_catalogue():
+def test_borda_of_a_wide_catalog():
     lists = csr_array(([0, 1, 1, 0], ([0, 0, 1, 1], [7, 99_999, 7, 99_999])), shape=(2, 100_000))
     result = borda_consensus(lists, unranked="last")
     assert result.scores[[7, 99_999, 0]].tolist() == [2 * 99_998.0, 2 * 99_998.0, -4.0]

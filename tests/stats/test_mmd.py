@@ -293,7 +293,7 @@ def test_sparse_samples_are_tested_as_dense_ones(kernel, unranked):
         mmd_test(lists, lists)
 
 
-def test_samples_of_a_wide_catalogue():
+def test_samples_of_a_wide_catalog():
     rng = np.random.default_rng(0)
 
     def lists(low):

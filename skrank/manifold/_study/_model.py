@@ -92,10 +92,10 @@ def assess(embedding, triplets, raters):
     Fit
     """
     names, rater = np.unique(raters, return_inverse=True)
-    centred = embedding - embedding.mean(axis=0)
-    margin = margins(centred, triplets)
+    centered = embedding - embedding.mean(axis=0)
+    margin = margins(centered, triplets)
     scale, lapses = fit_scale(margin, rater, len(names))
-    points = np.sqrt(scale) * centred
+    points = np.sqrt(scale) * centered
     margin = left_out_margins(points, scale * margin, triplets, lapses[rater])
     shrinkage, lapses = fit_scale(margin, rater, len(names))
     points, scale = np.sqrt(shrinkage) * points, shrinkage * scale
