@@ -2,11 +2,11 @@
 
     python benchmarks/real_kernels.py --data PATH
 
-PATH holds ``music/music.csv`` (ratings of 18 kinds of music, 1 like - 5 dislike, with missing items; label: age above 45) and
-``issp/issp2000.csv`` (6 ratings of dangers to the environment, ties; label: country). Both data sets come with the R
-package prefmod. Accuracy is the mean over repeated 10-fold stratified cross-validation, C chosen inside each fold, and
-where it says so the scale as well. The peer, an RBF kernel on pair signs, also sees how much of the rating scale a
-person uses: which pairs are tied. So does the kernel of the Kemeny distance.
+PATH contains ``music/music.csv`` (ratings of 18 kinds of music, 1 like - 5 dislike, with missing items; label: age
+above 45) and ``issp/issp2000.csv`` (6 ratings of dangers to the environment, ties; label: country). Both data sets are
+included in the R package prefmod. Accuracy is the mean over repeated 10-fold stratified cross-validation, C chosen
+inside each fold, and where it says so the scale as well. The peer, an RBF kernel on pair signs, also sees how much of
+the rating scale a person uses: which pairs are tied. So does the kernel of the Kemeny distance.
 """
 
 import argparse
