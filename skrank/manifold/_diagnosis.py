@@ -13,7 +13,8 @@ _LARGEST_RESIDUAL = 1.15  # 1 is healthy
 _SMALL_RESIDUAL = 0.9  # less than answers with noise leave
 _LARGEST_EXPECTED_ERROR = 0.06
 _LEAST_FLATNESS = 0.1
-_LEAST_DETERMINED = 0.7
+_LEAST_DETERMINED = 0.8
+_FAR_SHARE, _MOST_OF_FAR, _FEW = 0.01, 0.4, 50  # in a normal cloud the farthest hundredth has .05 of the spread
 _DEPENDENCE = 1.4  # by how much the error exceeds that of items whose neighbors stand still, in simulations
 
 
@@ -39,6 +40,8 @@ class Diagnosis:
         Whether all iterations converged.
     determined : float
         Share of the weakest axis that the responses determine.
+    spread_of_far : float
+        Share of the squared distances from the center that the farthest hundredth of the items has.
     """
 
     residual: float
@@ -49,6 +52,7 @@ class Diagnosis:
     degree: float
     converged: bool
     determined: float
+    spread_of_far: float
 
 
 def diagnose(refinement, settings, ranking=None, geometry=None):
@@ -77,7 +81,17 @@ def diagnose(refinement, settings, ranking=None, geometry=None):
         degree=degree,
         converged=converged,
         determined=fit.determined,
+        spread_of_far=_spread_of_far(fit.points),
     )
+
+
+def _spread_of_far(points):
+    """Share of the squared distances from the center that the farthest hundredth of the items has; 0 of few items."""
+    if len(points) < _FEW:
+        return 0.0
+    squares = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
+    n_far = max(1, round(_FAR_SHARE * len(points)))
+    return float(np.partition(squares, -n_far)[-n_far:].sum() / max(squares.sum(), np.finfo(float).tiny))
 
 
 def warn_of_doubts(diagnosis, settings):
@@ -126,6 +140,11 @@ def _warn_of_too_few_responses(diagnosis):
             f"{diagnosis.n_beyond} items are farther than all that they were compared with from every landmark, so "
             "that they may be much farther away than the embedding has them: remove the outliers, or raise "
             "n_comparisons"
+        )
+    elif diagnosis.spread_of_far > _MOST_OF_FAR:
+        _warn(
+            f"{_FAR_SHARE:.0%} of the items, far from the others, has {diagnosis.spread_of_far:.0%} of the spread; how "
+            "far they are is determined less than expected_error_ implies: remove the outliers, or raise n_comparisons"
         )
 
 

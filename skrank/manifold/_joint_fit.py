@@ -9,6 +9,7 @@ from scipy.optimize import minimize_scalar
 from skrank._callbacks import UNWATCHED
 from skrank.manifold._gradient_descent import descend_by_gradient
 from skrank.manifold._landmark_geometry import principal_axes
+from skrank.manifold._misplaced import best_places
 from skrank.manifold._quasi_newton import USUAL_LAPSE, minimize_loss
 from skrank.manifold._triplet_loss import NO_LAPSE, Evaluation
 
@@ -119,6 +120,10 @@ class JointLoss:
         """Information of the lapse rate at fixed coordinates."""
         return sum(loss.lapse_information(X, lapse) for loss in self.losses)
 
+    def triplets(self):
+        """Rows (anchor, near, far) of all responses."""
+        return np.concatenate([loss.triplets() for loss in self.losses])
+
     def changes(self, X, moved, lapse):
         """Change of the loss for each item if it alone moved from its row of X to that of `moved`."""
         total = np.zeros(self.n_items)
@@ -135,7 +140,8 @@ def relocate_items(loss, X, lapse, random_state, thorough=True):
     Two places that mirror each other explain most responses alike, so that no gradient leads from one to the other;
     nor does one where the responses of the true place look like lapses. Tried are each item's mirror images across the
     principal axes, places farther out and farther in, and places of other items: all items at once, each as if the
-    others stood still. If those that gain do not gain together, fewer are moved.
+    others stood still. With lapses, the items that fit worst are tried in many places. If those that gain do not gain
+    together, fewer are moved.
 
     Parameters
     ----------
@@ -159,7 +165,10 @@ def relocate_items(loss, X, lapse, random_state, thorough=True):
     candidates = [X * np.where(np.arange(n_components) == axis, -1, 1) for axis in range(n_components)]
     if thorough:
         candidates += [factor * X for factor in _RADII]
-    n_others = min(_OTHER_PLACES, int(_MOST_CHANGES // sum(map(len, loss.losses)))) if thorough else 0
+    n_responses = sum(map(len, loss.losses))
+    n_others = min(_OTHER_PLACES, _MOST_CHANGES // n_responses) if thorough else 0
+    if n_others and np.any(lapse):
+        candidates.append(best_places(loss.triplets(), X, float(lapse[0]), random_state))
     candidates += [X[random_state.permutation(n_items)] for _ in range(n_others)]
     best, places = np.full(n_items, -_LEAST_GAIN), X.copy()
     for candidate in candidates:

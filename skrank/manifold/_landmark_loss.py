@@ -290,6 +290,10 @@ class LandmarkLoss:
             total[responses.landmark] += own
         return total
 
+    def triplets(self):
+        """Rows (landmark, near, far) of all responses; only where they are kept."""
+        return np.concatenate([one.triplets() for one in self.responses])
+
     def n_beyond(self):
         """Number of items that, from every other landmark, won or lost all their comparisons."""
         one_sided = np.ones(self.n_items, bool)

@@ -83,6 +83,17 @@ class LandmarkResponses:
                 if stop > start:
                     yield slice(start, stop), slice(start + shift, stop + shift)
 
+    def triplets(self):
+        """Rows (landmark, near, far) of all comparisons; only where the responses are kept."""
+        parts, n = [], len(self.order)
+        for (left, right), packed in zip(self.blocks(), self.bits or (), strict=True):
+            nearer = np.unpackbits(packed, count=left.stop - left.start).view(bool)
+            left = self.order[left]
+            right = self.order[np.arange(right.start, right.stop) % n]
+            anchors = np.full(len(left), self.landmark, np.int32)
+            parts.append(np.column_stack([anchors, np.where(nearer, left, right), np.where(nearer, right, left)]))
+        return np.concatenate(parts)
+
 
 def ask_landmark(oracle, items, landmark, order, shifts, *, is_cyclic=False, keeps_responses=False):
     """Ask an oracle to compare items from a landmark.

@@ -200,6 +200,10 @@ class TripletLoss:
             losses = -np.log(rate + (1 - 2 * rate) * 0.5 * (1 + np.tanh(0.5 * margin)))
         return losses if self._weights is None else losses * self._weights[part]
 
+    def triplets(self):
+        """Rows (anchor, near, far) of all responses."""
+        return np.column_stack([self._anchor, self._near, self._far])
+
     def n_beyond(self):
         """Number of items that are the far one in each triplet in which another is the anchor."""
         there = np.bincount(self._near, minlength=self.n_items) + np.bincount(self._far, minlength=self.n_items)

@@ -57,6 +57,12 @@ def test_loss_and_gradients_are_those_of_the_triplets(problem, lapse):
     np.testing.assert_allclose(ours.lapse_gradient, theirs.lapse_gradient, rtol=1e-4)
 
 
+def test_the_triplets_of_the_responses_are_those_asked(problem):
+    _, responses, triplets = problem
+    ours = LandmarkLoss(responses, N_ITEMS).triplets()
+    assert sorted(map(tuple, ours.tolist())) == sorted(map(tuple, triplets.tolist()))
+
+
 def test_the_gradient_alone_is_that_of_the_loss(problem):
     X, responses, _ = problem
     loss = LandmarkLoss(responses, N_ITEMS)
