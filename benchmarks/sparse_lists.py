@@ -1,65 +1,103 @@
-"""Lists of few of many items: kernels and features of sparse rank matrices, by the number of lists and of items.
+"""Lists of few of many items as sparse matrices: kernels, features, consensus and mixtures, by lists and by items.
 
-    python benchmarks/sparse_lists.py [--lists 2000] [--items 100000] [--length 10]
+    python benchmarks/sparse_lists.py [--lists 2000] [--items 100000] [--length 10] [--only TEXT]
 
-CPU seconds and peak memory besides the result. Time grows with the entries (lists x length) for features, with their
-square for Gram matrices, and hardly with the number of items.
+A table of CPU seconds and peak memory besides the result: an eighth of the lists, a quarter, half and all of them, and
+all of them on a tenth of the items. Then the slopes: the exponent of the lists in the time, fitted on a logarithmic
+scale, and the ratio of the times on all and on a tenth of the items. 1 and 1 mean that time grows with the entries, 2
+is the size of a Gram matrix.
 """
 
 import argparse
 import time
 import tracemalloc
+import warnings
+from functools import partial
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from skrank import PartialRankingKernel
+from skrank import MallowsMixture, PartialRankingKernel
 from skrank.kernel_approximation import MallowsFeatures
+from skrank.stats import borda_consensus
 
 
-def random_lists(n_lists, n_items, length, seed=0):
-    """Lists of random items, best first, popular ones more often."""
+def random_lists(n_lists, n_items, length, opposed=False, seed=0):
+    """Lists about two centers: of the first items of either, or (opposed) of the same items in opposite orders."""
     rng = np.random.default_rng(seed)
-    items = np.concatenate(
-        [np.unique((n_items * rng.random(2 * length) ** 2).astype(int))[:length] for _ in range(n_lists)]
-    )
-    counts = len(items) // n_lists
-    ranks = np.concatenate([rng.permutation(counts) for _ in range(n_lists)])
-    return csr_array((ranks, items, np.arange(n_lists + 1) * counts), shape=(n_lists, n_items))
+    centers = [rng.permutation(n_items) for _ in range(2)]
+    columns, ranks = [], []
+    for kind in rng.integers(2, size=n_lists):
+        places = np.unique(rng.exponential(150, 3 * length).astype(int).clip(max=n_items - 1))
+        places = rng.permutation(places)[:length]
+        keys = places * (-1 if opposed and kind else 1) + rng.normal(0, 50, len(places))
+        columns.append(centers[0 if opposed else kind][places])
+        ranks.append(keys.argsort().argsort())
+    indptr = np.concatenate([[0], np.cumsum([len(items) for items in columns])])
+    return csr_array((np.concatenate(ranks), np.concatenate(columns), indptr), shape=(n_lists, n_items))
 
 
-def measure(function):
-    start = time.process_time()
-    function()
-    seconds = time.process_time() - start
+def gram(kernel, unranked, X):
+    return PartialRankingKernel(kernel, unranked=unranked).fit_transform(X)
+
+
+def features(unranked, X):
+    return MallowsFeatures(unranked=unranked, random_state=0).fit_transform(X)
+
+
+def borda(unranked, X):
+    return borda_consensus(X, unranked=unranked).scores
+
+
+def mixture(unranked, X):
+    return MallowsMixture(2, unranked=unranked, random_state=0).fit(X).centers_
+
+
+CASES = {
+    "Mallows Gram, others last": partial(gram, "mallows", "last"),
+    "Kendall Gram, others last": partial(gram, "kendall", "last"),
+    "Kendall Gram, others missing": partial(gram, "kendall", "missing"),
+    "512 features, others last": partial(features, "last"),
+    "512 features, others missing": partial(features, "missing"),
+    "Borda, others last": partial(borda, "last"),
+    "Borda, others missing": partial(borda, "missing"),
+    "mixture of 2, others last": partial(mixture, "last"),
+    "mixture of 2, others missing": partial(mixture, "missing"),
+}
+
+
+def measure(function, X):
+    """CPU seconds and MiB besides the result, in one run: tracing slows Python's own steps down a little."""
     tracemalloc.start()
-    result = function()
+    start = time.process_time()
+    result = function(X)
+    seconds = time.process_time() - start
     peak = tracemalloc.get_traced_memory()[1] - result.nbytes
     tracemalloc.stop()
     return seconds, peak / 2**20
 
 
-def report(n_lists, n_items, length):
-    X = random_lists(n_lists, n_items, length)
-    cases = {
-        "Mallows Gram, others last": lambda: PartialRankingKernel("mallows", unranked="last").fit_transform(X),
-        "Kendall Gram, others last": lambda: PartialRankingKernel("kendall", unranked="last").fit_transform(X),
-        "Kendall Gram, others missing": lambda: PartialRankingKernel("kendall", unranked="missing").fit_transform(X),
-        "512 features, others last": lambda: MallowsFeatures(unranked="last", random_state=0).fit_transform(X),
-        "512 features, others missing": lambda: MallowsFeatures(unranked="missing", random_state=0).fit_transform(X),
-    }
-    for name, function in cases.items():
-        seconds, peak = measure(function)
-        print(f"{n_lists:>8}{n_items:>9}{length:>8}  {name:<32}{seconds:>8.2f} s{peak:>9.0f} MiB")
+def report(name, function, n_lists, n_items, length):
+    """One case at all sizes."""
+    opposed = "missing" in name
+    sizes, seconds = [n_lists // factor for factor in (8, 4, 2, 1)], []
+    for lists, items in [*((size, n_items) for size in sizes), (n_lists, n_items // 10)]:
+        seconds_here, peak = measure(function, random_lists(lists, items, length, opposed))
+        seconds.append(seconds_here)
+        print(f"{name:<30}{lists:>8}{items:>9}{length:>8}{seconds_here:>9.2f} s{peak:>9.0f} MiB", flush=True)
+    slope = np.polyfit(np.log(sizes), np.log(seconds[:4]), 1)[0]
+    print(f"{name:<30}  exponent of the lists {slope:.2f}, all items / a tenth {seconds[3] / seconds[4]:.2f}")
 
 
 if __name__ == "__main__":
+    warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lists", type=int, default=2000)
     parser.add_argument("--items", type=int, default=100_000)
     parser.add_argument("--length", type=int, default=10)
+    parser.add_argument("--only", default="", help="cases whose name has this text")
     arguments = parser.parse_args()
-    print(f"{'lists':>8}{'items':>9}{'length':>8}")
-    for factor in (4, 2, 1):
-        report(arguments.lists // factor, arguments.items, arguments.length)
-    report(arguments.lists, arguments.items // 10, arguments.length)
+    print(f"{'case':<30}{'lists':>8}{'items':>9}{'length':>8}")
+    for name, function in CASES.items():
+        if arguments.only in name:
+            report(name, function, arguments.lists, arguments.items, arguments.length)
