@@ -139,7 +139,7 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
     -----
     skrank.exceptions.InsufficientDataWarning
         If the responses do not determine the embedding: the expected error is above .06, an axis is determined to less
-        than 80 percent, items are farther than all that they were compared with, or one percent of the items holds 40
+        than 76 percent, items are farther than all that they were compared with, or one percent of the items holds 40
         percent of the spread. With a `design` other than "auto", also if there are fewer than 30 responses per item and
         landmark, or if landmarks hardly span the last axis.
     sklearn.exceptions.ConvergenceWarning
