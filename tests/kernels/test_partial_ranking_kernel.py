@@ -392,7 +392,7 @@ def test_bad_parameters(parameters, message):
 def test_orderings_and_infinities_are_refused():
     with pytest.raises(ValueError, match="ranks_from_orderings"):
         PartialRankingKernel().fit([["ale", "bock"], ["bock", "ale"]])
-    with pytest.raises(ValueError, match="infinit"):
+    with pytest.raises(ValueError, match="ranks must be finite"):
         PartialRankingKernel().fit([[1, np.inf], [2, 1]])
     with pytest.raises(ValueError, match="features"):
         PartialRankingKernel().fit([[1, 2, 3], [3, 2, 1]]).transform([[1, 2]])
