@@ -20,12 +20,12 @@ from typing import NamedTuple
 import numpy as np
 from sklearn import get_config
 
-from skrank._rankings import MISSING, pair_indices, row_blocks
+from skrank._rankings import MISSING, row_blocks
 
 WORD_BITS = 64
 BLOCK_BITS = 1 << 21  # comparisons that are made at once before they are packed
 BLOCK_ROWS = 8192
-FEW_ENTRIES = 256
+FEW_ENTRIES, FEW_CENTERS = 256, 8
 TILE = 1 << 16  # entries of a tile of distances: 512 KiB of words, which stay in a core's cache
 TILE_ROWS = 128
 
@@ -85,7 +85,7 @@ def full_words(positions):
     words : ndarray of shape (n_words, ...), uint64
     """
     shape, n_items = positions.shape[:-1], positions.shape[-1]
-    if positions.size <= FEW_ENTRIES:
+    if positions.size <= FEW_ENTRIES or positions.size <= FEW_CENTERS * n_items:
         return _packed_at_once(positions.reshape(-1, n_items)).reshape(-1, *shape)
     return _packed(positions.reshape(-1, n_items), _is_before).reshape(-1, *shape)
 
@@ -134,9 +134,12 @@ def _packed(ranks, compare):
 def _packed_at_once(positions):
     """Words of a few full rankings, without blocks: what counts there are the calls of numpy."""
     n_rows, n_items = positions.shape
-    first, second = pair_indices(n_items)
     bits = np.zeros((n_rows, WORD_BITS * n_words(n_items)), bool)
-    np.less(positions[:, first], positions[:, second], out=bits[:, : len(first)])
+    start = 0
+    for item in range(n_items - 1):
+        stop = start + n_items - 1 - item
+        np.less(positions[:, item : item + 1], positions[:, item + 1 :], out=bits[:, start:stop])
+        start = stop
     words = np.packbits(bits, axis=1, bitorder="little").view("<u8")
     return np.ascontiguousarray(words.T).astype(np.uint64, copy=False)
 

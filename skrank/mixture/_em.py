@@ -148,19 +148,20 @@ def estimate_dispersions(data, row_weights, disagreements):
 
 
 # ---------------------------------------------------------------- EM
-def em(data, mixture, max_iter=150, tol=1e-7, fixed_centers=False):
+def em(data, mixture, max_iter=150, tol=1e-7, fixed_centers=False, *, thorough=True):
     """EM from a mixture until the mean penalized log-likelihood rises by less than tol, or max_iter M-steps.
 
     With fixed_centers only weights and dispersions move: no pass over the pair signs, so it is cheap. Otherwise M-steps
-    improve the previous centers (generalized EM), and search for better ones where that ends.
+    improve the previous centers (generalized EM), and search for better ones where that ends. With `thorough=False`
+    they do not search: for candidates that are only compared (see `local_kemeny`).
     """
     distances = data.distances(mixture.centers)
-    best, thorough = None, False
+    best, searched = None, not thorough
     for n_iter in range(max_iter + 1):
         row_weights, log_likelihood, _ = expectation(data, mixture, distances)
         lower_bound = log_likelihood + pseudo_log_likelihood(data.n_items, mixture.dispersions) / data.total_weight
         ended = best is not None and bool(lower_bound - best.lower_bound < tol)
-        converged = ended and (thorough or fixed_centers)
+        converged = ended and (searched or fixed_centers)
         if best is None or lower_bound >= best.lower_bound:
             best = replace(mixture, log_likelihood=log_likelihood, lower_bound=lower_bound)
         best = replace(best, n_iter=n_iter, converged=converged)
@@ -173,10 +174,11 @@ def em(data, mixture, max_iter=150, tol=1e-7, fixed_centers=False):
             centers = mixture.centers
             dispersions = estimate_dispersions(data, row_weights, weighted_distances(row_weights, distances))
         else:
-            thorough = ended or n_iter == max_iter - 1
-            centers, distances, disagreements, thorough = kemeny_centers(
-                data, row_weights, mixture.centers, distances, thorough
+            last = thorough and (ended or n_iter == max_iter - 1)
+            centers, distances, disagreements, searched = kemeny_centers(
+                data, row_weights, mixture.centers, distances, last
             )
+            searched |= not thorough
             dispersions = estimate_dispersions(data, row_weights, disagreements)
         mixture = Mixture(centers, dispersions, weights / weights.sum())
 

@@ -14,6 +14,7 @@ from skrank._pair_words import full_words, pair_words, word_distances
 from skrank._rankings import ordering, pair_indices, pair_signs
 
 BLOCK = 8192  # rows a block where a row costs a few words: temporaries stay in the cache
+FEW_ROWS = 400
 KEPT_SIGNS = 4_000_000  # up to so many signs (16 MB of float32) they are kept rather than made again
 # Rows and pairs of one product. OpenBLAS multiplies small matrices without packing, up to eight times faster for few
 # weightings, if the result has at most 1200 entries and a million multiplications make it; other libraries do not mind.
@@ -155,6 +156,8 @@ class PairSigns:
         n_weightings = len(row_weights)
         if absolute and not self.has_ties:
             return np.repeat(row_weights.sum(axis=1, dtype=float)[:, None], self.n_pairs, axis=1)
+        if self._signs is None and self.n_rows <= FEW_ROWS and not absolute:
+            return self._pair_sums_by_item(row_weights)
         sums = np.zeros((n_weightings, self.n_pairs))
         n_pairs = PRODUCT_PAIRS
         if PRODUCT_ENTRIES // max(n_weightings, 1) >= 32:
@@ -169,6 +172,22 @@ class PairSigns:
                 else:
                     signs = self._signs[pairs, rows]
                 sums[:, pairs] += block @ (np.abs(signs) if absolute else signs).T
+        return sums
+
+    def _pair_sums_by_item(self, row_weights):
+        """`pair_sums` of a few rows and many items: one product for each item and all later ones."""
+        sums = np.empty((len(row_weights), self.n_pairs))
+        differences = np.empty((self.n_items, self.n_rows), self.ranks.dtype)
+        signs = np.empty(differences.shape, np.float32)
+        start = 0
+        for item in range(self.n_items - 1):
+            later = slice(item + 1, self.n_items)
+            stop = start + self.n_items - 1 - item
+            np.subtract(self.ranks[later], self.ranks[item], out=differences[later])
+            np.sign(differences[later], out=differences[later])
+            signs[later] = differences[later]
+            sums[:, start:stop] = row_weights @ signs[later].T
+            start = stop
         return sums
 
     def exchange_gains(self, first, second, responsibilities, factors):

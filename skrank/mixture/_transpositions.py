@@ -69,9 +69,9 @@ def best_transposition(data, mixture, responsibilities=None):
     return float(gains[best]), replace(mixture, centers=centers)
 
 
-def polish(data, mixture, max_iter=150, tol=1e-7, max_rounds=6, max_moves=60):
-    """EM and adjacent transpositions in turn, until none gains."""
-    mixture = em(data, mixture, max_iter, tol)
+def polish(data, mixture, max_iter=150, tol=1e-7, max_rounds=6, max_moves=60, thorough=True):
+    """EM (see there about `thorough`) and adjacent transpositions in turn, until none gains."""
+    mixture = em(data, mixture, max_iter, tol, thorough=thorough)
     if mixture.n_components == 1:
         return mixture
     for _ in range(max_rounds):
@@ -83,7 +83,7 @@ def polish(data, mixture, max_iter=150, tol=1e-7, max_rounds=6, max_moves=60):
             moved = candidate
         if moved is mixture:
             break
-        after = em(data, moved, max_iter, tol)
+        after = em(data, moved, max_iter, tol, thorough=thorough)
         if after.lower_bound <= mixture.lower_bound + LEAST_GAIN:
             break
         mixture = after

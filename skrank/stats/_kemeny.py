@@ -17,13 +17,13 @@ MAX_EXACT_ITEMS = 20
 BATCH_PERTURBATIONS = 5
 FEW_ITEMS = 64
 IMPROVEMENT_ROUNDS = 3
+BLOCK_ENTRIES = 1 << 21
 
 
 # ---------------------------------------------------------------- forms of the problem
 def preferences_from_pair_sums(pair_sums):
     """Antisymmetric matrices (M, n, n) from their upper triangles (M, n (n - 1) / 2), pairs as in `pair_indices`."""
-    n_pairs = pair_sums.shape[1]
-    n_items = int(round((1 + np.sqrt(1 + 8 * n_pairs)) / 2))
+    n_items = _n_items(pair_sums)
     preferences = np.zeros((len(pair_sums), n_items, n_items))
     if n_items <= FEW_ITEMS:
         i, j = pair_indices(n_items)
@@ -40,6 +40,10 @@ def preferences_from_pair_sums(pair_sums):
     return preferences
 
 
+def _n_items(pair_sums):
+    return int(round((1 + np.sqrt(1 + 8 * pair_sums.shape[1])) / 2))
+
+
 def borda_orderings(preferences):
     """Items by decreasing total preference, equal ones by item number, shape (M, n_items)."""
     return np.argsort(-preferences.sum(axis=2), axis=1, kind="stable")
@@ -48,8 +52,18 @@ def borda_orderings(preferences):
 # ---------------------------------------------------------------- batches of problems, as mixtures pose them
 def agrees(pair_sums, orderings):
     """Whether no pair is ordered against its majority, shape (M,): such an ordering is a Kemeny ordering."""
+    n_items = orderings.shape[1]
     places = np.argsort(orderings, axis=1)
-    i, j = pair_indices(orderings.shape[1])
+    i, j = pair_indices(n_items)
+    if n_items > FEW_ITEMS:
+        # Neighbors first, which are few: most orderings have two that a majority would exchange.
+        first, second = orderings[:, :-1], orderings[:, 1:]
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        between = np.take_along_axis(pair_sums, low * (2 * n_items - low - 1) // 2 + high - low - 1, axis=1)
+        agreeing = (np.where(first < second, between, -between) >= 0).all(axis=1)
+        for row in np.flatnonzero(agreeing):
+            agreeing[row] = (np.where(places[row, i] < places[row, j], pair_sums[row], -pair_sums[row]) >= 0).all()
+        return agreeing
     return (np.where(places[:, i] < places[:, j], pair_sums, -pair_sums) >= 0).all(axis=1)
 
 
@@ -79,6 +93,18 @@ def local_kemeny(pair_sums, starts=None, *, thorough=True):
     values : ndarray of shape (M,)
         Sum of the pair sums in the ordering's direction; the disagreements are (sum of absolute signs - value) / 2.
     """
+    orderings = np.empty((len(pair_sums), _n_items(pair_sums)), np.intp)
+    values = np.empty(len(pair_sums))
+    # Tables of a block stay small; few items are one block.
+    size = max(BLOCK_ENTRIES // max(pair_sums.shape[1], 1), 1)
+    for start in range(0, len(pair_sums), size):
+        rows = slice(start, start + size)
+        block_starts = None if starts is None else starts[rows]
+        orderings[rows], values[rows] = _local_kemeny(pair_sums[rows], block_starts, thorough)
+    return orderings, values
+
+
+def _local_kemeny(pair_sums, starts, thorough):
     values = np.abs(pair_sums).sum(axis=1)
     rest = np.arange(len(pair_sums))
     if starts is not None:
@@ -99,11 +125,11 @@ def local_kemeny(pair_sums, starts=None, *, thorough=True):
 
 def _searched(preferences, starts, thorough):
     orderings = borda_orderings(preferences)
-    if starts is None:
-        return insertion_search(preferences, orderings, n_perturbations=BATCH_PERTURBATIONS if thorough else 0)
     is_small = preferences.shape[1] <= FEW_ITEMS
     if not (thorough or is_small):
-        return insertion_search(preferences, starts, n_rounds=IMPROVEMENT_ROUNDS)
+        return insertion_search(preferences, orderings if starts is None else starts, n_rounds=IMPROVEMENT_ROUNDS)
+    if starts is None:
+        return insertion_search(preferences, orderings, n_perturbations=BATCH_PERTURBATIONS if thorough else 0)
     problems = np.arange(len(preferences))
     both, values = insertion_search(preferences, np.concatenate([starts, orderings]), problems=np.tile(problems, 2))
     (near, far), (near_values, far_values) = both.reshape(2, *orderings.shape), values.reshape(2, -1)

@@ -16,8 +16,14 @@ import numpy as np
 from skrank._rankings import row_blocks
 
 WINDOW = 32
+BLOCK_BYTES = 1 << 25
 PERTURBATION_SCALE = 5.0  # places
 FLOAT_TOLERANCE = 1e-10
+
+
+def _blocks(n_rows, row_bytes):
+    # More than what stays in the cache makes nothing faster.
+    return row_blocks(n_rows, row_bytes, max_rows=max(BLOCK_BYTES // row_bytes, 1))
 
 
 # ---------------------------------------------------------------- orderings
@@ -33,7 +39,7 @@ def ordering_values(preferences, orderings, problems=None):
     """Value of each ordering of its problem (None: of one each), shape (M,)."""
     problems = np.arange(len(orderings)) if problems is None else problems
     values = np.empty(len(orderings))
-    for rows in row_blocks(len(orderings), 32 * orderings.shape[1] ** 2):
+    for rows in _blocks(len(orderings), 32 * orderings.shape[1] ** 2):
         values[rows] = np.triu(permuted(preferences, orderings[rows], problems[rows]), 1).sum(axis=(1, 2))
     return values
 
@@ -101,7 +107,7 @@ def _climb(preferences, problems, orderings, least_gains, window, n_rounds=None)
         steps = np.empty(current.shape, np.intp)
         is_windowed = window is not None and n_items > 4 * window
         width = 2 * window + 1 if is_windowed else n_items
-        for rows in row_blocks(len(live), 40 * n_items * width):
+        for rows in _blocks(len(live), 40 * n_items * width):
             if is_windowed:
                 moves = _best_moves_near(preferences, problems[live[rows]], current[rows], window)
             else:
@@ -210,7 +216,7 @@ def recombined(preferences, problems, orderings, others, least_gains):
     n_after = np.cumsum(lengths)[stretch] - place - 1
     gains = np.zeros(len(lengths))
     flat = preferences.reshape(-1)
-    for rows in row_blocks(len(place), 80 * max(int(n_after.max()), 1)):
+    for rows in _blocks(len(place), 80 * max(int(n_after.max()), 1)):
         first = np.repeat(place[rows], n_after[rows])
         runs = np.cumsum(n_after[rows])
         second = first + 1 + np.arange(len(first)) - np.repeat(runs - n_after[rows], n_after[rows])

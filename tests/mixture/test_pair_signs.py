@@ -22,10 +22,11 @@ def case(request):
     return ranks, centers, rng
 
 
-@pytest.mark.parametrize("kept", [True, False])
-def test_operations_against_the_signs(case, kept, monkeypatch):
+@pytest.mark.parametrize(("kept", "few_rows"), [(True, 0), (False, 0), (False, 400)])
+def test_operations_against_the_signs(case, kept, few_rows, monkeypatch):
     if not kept:
         monkeypatch.setattr(_pair_signs, "KEPT_SIGNS", 0)
+    monkeypatch.setattr(_pair_signs, "FEW_ROWS", few_rows)
     monkeypatch.setattr(_pair_signs, "BLOCK", 128)
     ranks, centers, rng = case
     data = PairSigns(ranks)

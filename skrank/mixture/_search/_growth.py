@@ -30,7 +30,8 @@ def grow(data, mixture, rng, options):
     """
     candidates = additions(data, mixture, rng, options)[: options.n_finalists]
     candidates += splits(data, mixture, options.n_splits)
-    polished = [polish(data, candidate, max_iter=15, tol=options.tol, max_rounds=2) for candidate in candidates]
+    shortly = {"max_iter": 15, "tol": options.tol, "max_rounds": 2, "thorough": False}
+    polished = [polish(data, candidate, **shortly) for candidate in candidates]
     return ranked(data, polished, options.least_weight(data))
 
 
@@ -55,7 +56,7 @@ def exchange(data, mixture, rng, options):
     least_weight = options.least_weight(data)
     component = failures = 0
     while options.with_exchange and mixture.n_components > 1 and failures < mixture.n_components:
-        rest = em(data, mixture.without(component), SETTLING, options.tol)
+        rest = em(data, mixture.without(component), SETTLING, options.tol, thorough=False)
         loss = data.total_weight * (mixture.log_likelihood - rest.log_likelihood)
         candidate = None
         if loss <= max(gammaln(data.n_items + 1), data.total_weight * mixture.weights[component]):

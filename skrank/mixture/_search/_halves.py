@@ -108,7 +108,7 @@ class Halves:
         tol, max_iter = self.options.tol, self.options.max_iter
         found = [half.path[k - 1] for half in self.halves[:n_halves]]
         found = [one for one in found if one.n_components == k]  # a half of few rows has fewer
-        tried = ranked(rows, [em(rows, one, N_SETTLING, tol) for one in found], least_weight)[:N_TRIED]
+        tried = ranked(rows, [em(rows, one, N_SETTLING, tol, thorough=False) for one in found], least_weight)[:N_TRIED]
         with threadpool_limits(1):
             tried = [polish(rows, one, max_iter, tol) for one in tried]
         best = ranked(rows, [mixture, *tried], least_weight)[0]

@@ -91,7 +91,7 @@ def additions(data, mixture, rng, options, n_iter=10):
         if key not in seen and len(grown) < options.n_kept:
             seen.add(key)
             larger = mixture.plus(centers[best], dispersions[best], weights[best])
-            grown.append(em(data, larger, n_iter, max(options.tol, 1e-6)))
+            grown.append(em(data, larger, n_iter, max(options.tol, 1e-6), thorough=False))
     return ranked(data, grown, least_weight)
 
 
