@@ -78,13 +78,13 @@ n_jobs : int or None, default=None
     Number of parallel jobs for the starts, the halves of the voters, and the draws of `bootstrap` and
     `goodness_of_fit`.
 unranked : {"last", "missing"} or None, default=None
-    Meaning of an absent entry of a sparse X: "last" ties the item after all listed items, "missing" says nothing about
-    it. A stored zero is a rank. A sparse X is refused if this is None; a dense X does not use this parameter. With at
-    most 500 items, the fit is that of the dense matrix. With more, components are searched for with the 100 most listed
-    items of at most four times `subsample` lists. EM with all items of all lists then polishes them; its cost depends
-    on the numbers of entries and of pairs within lists. The centers are local optima, since a Kemeny consensus of so
-    many items cannot be computed. Items that nobody lists come last, ordered by column. Missing items follow the subset
-    model, and `path_` contains only the final mixture."""
+    Meaning of an absent entry of a sparse X: "last" ties the item after all listed items, "missing" means that nothing
+    is known about it. A stored zero is a rank. None rejects a sparse X; for a dense X, this parameter is ignored. With
+    at most 500 items, the fit is that of the dense matrix. With more items, components are searched on the 100 most
+    frequently listed items of at most `4 * subsample` lists. They are then polished by EM with all items of all lists,
+    in a time that depends on the numbers of entries and of pairs within lists. The centers are local optima, since a
+    Kemeny consensus of so many items cannot be computed. Items that nobody lists come last, ordered by column. Missing
+    items follow the subset model, and `path_` contains only the final mixture."""
 
 SHARED_ATTRIBUTES = """\
 weights_ : ndarray of shape (n_components,)
