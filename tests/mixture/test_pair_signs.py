@@ -72,3 +72,10 @@ def test_subset_is_the_table_of_those_rows(case):
 def test_rankings_break_ties_by_item_number():
     data = PairSigns(np.array([[1, 0, 1, 0], [0, 1, 2, 3]], np.int8))
     np.testing.assert_array_equal(data.rankings([0, 1]), [[2, 0, 3, 1], [0, 1, 2, 3]])
+
+
+def test_coverage_is_the_proportion_of_pairs_that_are_ordered():
+    ranks = np.array([[0, 1, 2, 3], [0, 1, 1, 1], [0, 0, 1, 1]], np.int8)  # 6, 3 and 4 of 6 pairs
+    assert PairSigns(ranks).coverage == pytest.approx(13 / 18)
+    assert PairSigns(ranks, np.array([0.0, 2.0, 1.0])).coverage == pytest.approx(10 / 18)
+    assert PairSigns(ranks[:1]).coverage == 1
