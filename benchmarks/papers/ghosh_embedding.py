@@ -32,8 +32,8 @@ from skrank.metrics import procrustes_error
 
 CBLEARN_LARGEST = 1000
 PAPER_FIGURE_2 = (
-    "paper: the time of LOE grows linearly; baselines take about 6 times as long to its error at n = 10^5, and the "
-    "factor grows with n"
+    "paper: the time of LOE grows linearly; baselines take about 6 times as long to a similar error at n = 10^5, and "
+    "their additional time grows linearly, too, but faster"
 )
 PAPER_FIGURE_4 = (
     "paper: LOE-STE reaches low errors much sooner than baselines from a cold start, and ends with an error like theirs"
