@@ -6,6 +6,8 @@ Kemeny ordering has the largest. Orderings are lists of items, best first. Probl
 mixture solves one for each component and start at every step.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
@@ -60,7 +62,7 @@ def agrees(pair_sums, orderings):
         first, second = orderings[:, :-1], orderings[:, 1:]
         low, high = np.minimum(first, second), np.maximum(first, second)
         between = np.take_along_axis(pair_sums, low * (2 * n_items - low - 1) // 2 + high - low - 1, axis=1)
-        agreeing = (np.where(first < second, between, -between) >= 0).all(axis=1)
+        agreeing: Any = (np.where(first < second, between, -between) >= 0).all(axis=1)
         for row in np.flatnonzero(agreeing):
             agreeing[row] = (np.where(places[row, i] < places[row, j], pair_sums[row], -pair_sums[row]) >= 0).all()
         return agreeing
