@@ -91,7 +91,8 @@ def log_mahonian(n_items):
     for m in range(2, n_items + 1):
         # One item more is passed by 0, ..., m - 1 others: sums over a window of m, in logs, so that nothing overflows.
         n_counts = len(counts) + m - 1
-        sums = np.logaddexp.accumulate(np.pad(counts, (0, m - 1), constant_values=-np.inf))[: (n_counts + 1) // 2]
+        padded = np.pad(counts, (0, m - 1), constant_values=-np.inf)
+        sums = np.logaddexp.accumulate(padded[: (n_counts + 1) // 2])
         sums[m:] += np.log1p(-np.exp(sums[:-m] - sums[m:]))
         # The upper half by symmetry: there, differences of cumulative sums lose digits.
         counts = np.concatenate([sums, sums[: n_counts // 2][::-1]])
