@@ -88,8 +88,9 @@ def check_rankings(
         raise
     except ValueError as error:
         if "could not convert string" in str(error) or "bytes/strings" in str(error):
+            reason = f" ({error})" if "could not convert string" in str(error) else ""  # names the label
             raise ValueError(
-                f"{input_name} contains labels, but a rank matrix is expected ({error}). If its rows list items, best "
+                f"{input_name} contains labels, but a rank matrix is expected{reason}. If its rows list items, best "
                 "first, convert them with skrank.preprocessing.ranks_from_orderings or OrderingEncoder."
             ) from error
         if "inhomogeneous" in str(error) or "setting an array element" in str(error):

@@ -171,7 +171,7 @@ def describe(mixture, ranks, names, sample_weight, groups=None):
     data, _ = mixture._table(ranks, sample_weight, groups)
     n_voters = data.total_weight
     names = np.asarray(names, dtype=object)
-    needed = rankings_for_center(len(names), mixture.dispersions_) / data.coverage
+    needed = rankings_for_center(len(names), mixture.dispersions_, data.coverage)
     has_gaps = bool(np.isnan(ranks[sample_weight > 0]).any())
     redrawn = mixture.bootstrap(ranks, N_REDRAWS, sample_weight=sample_weight, groups=groups)
     intervals = redrawn.weight_intervals()

@@ -7,9 +7,9 @@ from skrank.kernels._base import inexact_rows
 from skrank.kernels._sampling import sample_consistent
 from skrank.kernels._variance import pairing_variances
 
-# Kernel values from which the better pairing of draws is found, about those of a matrix of seventy rankings: for at most
-# so many pairs of rankings, fewer where each is a call of a kernel, and a number of draws of each in this range. Of an
-# eighth as many values, Mallows kernels of nu = 1 make the wrong choice one time in three.
+# Kernel values from which the better pairing of draws is found, about those of a matrix of seventy rankings: for at
+# most so many pairs of rankings, fewer where each is a call of a kernel, and a number of draws of each in this range.
+# With an eighth as many values, the choice for Mallows kernels of nu = 1 is wrong one time in three.
 PILOT_VALUES, PILOT_DRAWS = 1 << 20, (20, 128)
 PILOT_PAIRS, PILOT_PAIRS_EVALUATED = 320, 128
 # Standard errors by which antithetic pairs must gain.

@@ -167,21 +167,19 @@ def ranked(data, mixtures, min_weight, tolerance=0.01):
 
 
 # ---------------------------------------------------------------- how many rankings it takes
-def rankings_for_center(n_items, dispersion, risk=CENTER_RISK):
-    """Number of full rankings of one Mallows model after which its center is known, except for a risk.
+def rankings_for_center(n_items, dispersion, coverage=1.0, risk=CENTER_RISK):
+    """Number of voters of one Mallows model after which its center is known, except for a risk.
 
     A majority of m rankings reverses neighbors of the center with a probability of at most
-    ``(2 sqrt(phi) / (1 + phi))^m`` (Chernoff); n - 1 pairs of neighbors share the risk.
+    ``(2 sqrt(phi) / (1 + phi))^m`` (Chernoff); n - 1 pairs of neighbors share the risk. A voter counts as `coverage`
+    full rankings: the mean number of times that a voter orders a pair.
     """
-    with np.errstate(divide="ignore"):
-        return np.log(max(n_items - 1, 1) / risk) / np.log((1 + dispersion) / (2 * np.sqrt(dispersion)))
+    with np.errstate(divide="ignore"):  # of uniform rankings, or where nobody orders anything, no number is enough
+        rate = coverage * np.log((1 + dispersion) / (2 * np.sqrt(dispersion)))
+        return np.log(max(n_items - 1, 1) / risk) / rate
 
 
 def n_samples_required(mixture, coverage=1.0):
-    """Number of voters after which all centers are known: the largest of `rankings_for_center` over the weights.
-
-    A voter counts as `coverage` full rankings: the mean number of times that a voter orders a pair.
-    """
-    n_items = mixture.centers.shape[1]
-    needed = rankings_for_center(n_items, mixture.dispersions) / (mixture.weights * coverage)
+    """Number of voters after which all centers are known: the largest of `rankings_for_center` over the weights."""
+    needed = rankings_for_center(mixture.centers.shape[1], mixture.dispersions, coverage) / mixture.weights
     return float(np.ceil(np.max(needed)))

@@ -67,7 +67,7 @@ def problems(mixture, data, least_weight, max_iter, n_effective):
 
 def _undetermined_centers(mixture, data):
     counts = data.total_weight * mixture.weights
-    required = rankings_for_center(mixture.centers.shape[1], mixture.dispersions) / data.coverage
+    required = rankings_for_center(mixture.centers.shape[1], mixture.dispersions, data.coverage)
     for component in np.flatnonzero(counts < required):
         needed = f"it takes {required[component]:.0f}" if np.isfinite(required[component]) else "no number is enough"
         yield (

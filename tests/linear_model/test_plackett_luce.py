@@ -185,7 +185,7 @@ def test_connections():
         ([[0], [0]], {}, "X has 1 feature"),
         ([[0, 0, 0, 0, 0, 1]], {"ties": "davidson-luce"}, "row 0 of X ties 5 items"),
         ([[0, 0, 0]], {"ties": "davidson-luce"}, "all stages are ties"),
-        ([["a", "b"]], {}, "holds labels"),
+        ([["a", "b"]], {}, "contains labels"),
         ([[0, np.inf]], {}, "inf"),
         ([[0, 1]], {"anchor": 7}, "7 is not an item"),
     ],

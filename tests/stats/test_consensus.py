@@ -136,9 +136,9 @@ def test_a_long_cycle_is_not_claimed_to_be_solved_exactly():
 def test_bad_input():
     with pytest.raises(ValueError, match="Expected 2D array"):
         kemeny_consensus([0, 1, 2])
-    with pytest.raises(ValueError, match="infinit"):
+    with pytest.raises(ValueError, match="must be finite"):
         borda_consensus([[0, np.inf]])
-    with pytest.raises(ValueError, match="not negative"):
+    with pytest.raises(ValueError, match="nonnegative"):
         pairwise_majority([[0, 1]], sample_weight=[-1])
     with pytest.raises(ValueError, match="method"):
         kemeny_consensus([[0, 1]], method="best")

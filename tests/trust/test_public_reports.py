@@ -28,7 +28,7 @@ NAN = np.nan
 def test_scipy_7089_orderings_are_not_ranks():
     """Lists of items were given where ranks are meant, and a correlation of something else came out."""
     orderings = [["b", "c", "a", "d"], ["c", "a", "d", "b"]]
-    with pytest.raises(ValueError, match="labels where a rank matrix is expected.*ranks_from_orderings"):
+    with pytest.raises(ValueError, match="labels, but a rank matrix is expected.*ranks_from_orderings"):
         pairwise_ranking_distances(orderings)
     ranks = ranks_from_orderings(orderings, items=list("abcd"))
     # by hand: b comes before all others, then after them
