@@ -132,6 +132,12 @@ class MallowsMixture(BaseMallowsMixture):
         return replace(super()._search_options(), with_polish=self.polish)
 
     def _starts(self, n_items):
+        names = self.init if isinstance(self.init, tuple) else (self.init,)
+        if n_items < self.n_features_in_ and not all(isinstance(name, str) for name in names):
+            raise ValueError(
+                f"init holds centers, but of {self.n_features_in_} items in a sparse X only the {n_items} most listed "
+                f"are searched. Name a start instead, one of {tuple(STARTS)}."
+            )
         starts = _starts_of(self.init, self.n_components, n_items)
         return [start for start in starts for _ in range(self.n_init if start.is_random else 1)]
 

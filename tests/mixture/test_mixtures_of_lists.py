@@ -191,6 +191,8 @@ def test_what_is_refused_names_the_remedy():
         MallowsMixture(2, unranked="missing", missing="marginal", random_state=0).fit(X)
     with pytest.raises(ValueError, match="need complete rankings"):
         SeparatedMallowsMixture(2, unranked="missing", random_state=0).fit(X)
+    with pytest.raises(ValueError, match="init holds centers.*Name a start instead"):
+        MallowsMixture(1, unranked="last", init=np.arange(MANY)[None]).fit(X)
     empty = csr_array((100, MANY))
     with pytest.raises(ValueError, match="orders no two items"):
         MallowsMixture(2, unranked="last").fit(empty)
