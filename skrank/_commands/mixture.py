@@ -24,14 +24,14 @@ HELP = "Find groups of voters by a mixture of Mallows models: proportions, conse
 EPILOG = """\
 examples:
   {prog}                                     groups among the voters of the APA
-  {prog} votes.soi --unranked last           as many groups as random halves find again
+  {prog} votes.soi --unranked last           as many groups as split halves confirm
   {prog} votes.soi --unranked last -k 3 --plot groups.png
   {prog} votes.csv --count n --draws 99      is this number of groups enough?
   {prog} survey.csv --output groups.csv      which group each person belongs to
 
 A Mallows model has a central ranking and a dispersion phi: each pair of items that a ranking orders
-differently from the center multiplies its probability by phi. A mixture has several models, each for a
-proportion of the voters. For groups without a model, see the subcommand cluster.
+differently from the center multiplies its probability by phi. A mixture combines several such models, each of
+which describes a share of the voters. For groups without a model, see the subcommand cluster.
 
 --json prints an object with: title, voter (the column of --voter), columns, n_rankings, n_distinct, items,
   unranked, n_items,
