@@ -19,6 +19,8 @@ LOG, ITEMS, PICTURES, SHEETS, RESPONSES = "study.jsonl", "items.csv", "pictures"
 ITEM_COLUMNS = {"name": ("name", "item"), "text": ("text", "label"), "picture": ("picture", "image", "file")}
 SHEET_COLUMNS = ("id", "rater", "anchor", "left", "right", "response")
 OTHER_STUDY = "this sheet is of another study, or its rows were mixed up."
+KEPT = "the first response is kept."
+ENDINGS = (".csv", ".txt", ".tsv")
 SIGNATURES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -183,33 +185,46 @@ def file_name(rater):
 
 # ---------------------------------------------------------------- responses
 def response_files(directory):
-    """The files of responses in a study's directory: what was sent back, and sheets that were filled in."""
+    """The files of responses in a study's directory: whatever was sent back, and sheets that were filled in."""
     return [
         os.path.join(directory, folder, name)
         for folder in (RESPONSES, SHEETS)
         if os.path.isdir(os.path.join(directory, folder))
         for name in sorted(os.listdir(os.path.join(directory, folder)))
-        if name.lower().endswith((".csv", ".txt", ".tsv"))
+        if name.lower().endswith(ENDINGS) or (folder == RESPONSES and not name.startswith((".", "~$")))
     ]
+
+
+def unreadable(path):
+    """Why a file in the folder of responses cannot be one, or None."""
+    if os.path.isdir(path):
+        return "this is a folder: move its files to the folder above it."
+    if path.lower().endswith((".crdownload", ".part", ".download")):
+        return "the download was interrupted: download the file again."
+    if not path.lower().endswith(ENDINGS):
+        return "this is not a CSV file: save it from the spreadsheet as CSV."
+    return None
 
 
 def read_responses(path, study):
     """The responses of a file that can be read: rows (line, id, response, rater), and the `Unread` rows.
 
-    A row without a response is neither: it is not answered yet.
+    A row without a response is neither: it is not answered yet. Where most rows are not those of this study, none is
+    read: others would agree with its queries by chance.
     """
     name = os.path.basename(path)
     try:
         rows, lines = read_cells(_utf8(read_bytes(path)), name)
         columns = _response_columns(rows[0], name)
     except (OSError, ValueError) as error:
-        line = re.match(rf"{re.escape(name)}, line (\d+): (.*)", _reason(error), re.DOTALL)
+        line = re.match(rf"(?:{re.escape(path)}|{re.escape(name)}), line (\d+): (.*)", _reason(error), re.DOTALL)
         return [], [Unread(name, int(line[1]) if line else 1, line[2] if line else _reason(error))], 0
     found, unread, n_open = [], [], 0
     for row, line in zip(rows[1:], lines[1:], strict=True):
         try:
             if len(row) != len(rows[0]):
-                raise ValueError(f"{len(row)} cells, but the header has {len(rows[0])}.")
+                cut = " The file may be cut off here: get it again." if line == lines[-1] else ""
+                raise ValueError(f"{len(row)} cells, but the header has {len(rows[0])}.{cut}")
             cells = {column: row[place] for column, place in columns.items()}
             if cells["response"]:
                 found.append((line, *_response(cells, study)))
@@ -217,6 +232,11 @@ def read_responses(path, study):
                 n_open += 1
         except ValueError as error:
             unread.append(Unread(name, line, str(error)))
+    n_others = sum(row.reason.endswith(OTHER_STUDY) for row in unread)
+    if n_others > len(found):
+        reason = f"most rows of this file are not those of this study: {OTHER_STUDY}"
+        unread += [Unread(name, line, reason) for line, *_ in found]
+        found = []
     return found, unread, n_open
 
 
@@ -248,7 +268,7 @@ def _response(cells, study):
         response = "left" if cells["response"] == shown["left"] else "right"
     else:
         raise ValueError(
-            f"the response {cells['response']!r} is none: write left or right, the name of one of the two items, or "
+            f"{cells['response']!r} is not a response: write left or right, the name of one of the two items, or "
             "don't know."
         )
     return int(number), response, cells.get("rater") or query.rater

@@ -1,12 +1,14 @@
 """The report on a study: the map, how sure it is, the raters, and what more responses would gain."""
 
 import csv
+import warnings
 
 import numpy as np
 from scipy.stats import chi2
 from sklearn.neighbors import NearestNeighbors
 
 from skrank._commands._text import WIDTH, heading, paragraph, percent, shorten, table
+from skrank.exceptions import InsufficientDataWarning
 from skrank.inspection import OrdinalEmbeddingDisplay
 
 SHOWN_ITEMS = 20
@@ -23,7 +25,11 @@ def describe(study):
     scale = np.sqrt((embedding**2).sum(axis=1).mean())
     further = [max(10, study.n_responses * factor // 4 // 10 * 10) for factor in (1, 4, 16)]
     agreement = study.agreement_
-    error = study.expected_error_
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        error = study.expected_error_
+    for warning in caught:
+        warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     return {
         "n_items": len(study.items),
         "n_queries": study.n_queries,
@@ -32,6 +38,7 @@ def describe(study):
         "n_unanswered": len(study.open_queries().ids),
         "components": embedding.shape[1],
         "expected_error": error,
+        "error_is_certain": not any(issubclass(one.category, InsufficientDataWarning) for one in caught),
         "gains": [{"n": n, "expected_error": error - study.gain(n)} for n in further],
         "agreement": {
             "alpha": agreement.alpha,
@@ -95,16 +102,27 @@ def _write_certainty(figures):
                 f"{figures['n_responses']} responses about {figures['n_items']} items, {figures['n_unknown']} of them "
                 f'"don\'t know"; {figures["n_unanswered"]} of {figures["n_queries"]} queries are still open.'
             ),
-            paragraph(
-                f"The map in {figures['components']} components misses about {percent(error, 0)} of the variation of "
-                "the true places (expected Procrustes error): below 5 % the neighborhoods are right, above 20 % only "
-                "the rough layout is."
-            ),
+            paragraph(_error_in_words(figures)),
             "",
             table(["responses", "expected error"], rows, left=(0,)),
             "",
             paragraph(f"To ask the queries that help most: {further}"),
         ]
+    )
+
+
+def _error_in_words(figures):
+    share = percent(figures["expected_error"], 0)
+    scale = "below 5 % the neighborhoods are right, above 20 % only the rough layout is."
+    if figures["error_is_certain"]:
+        return (
+            f"The map in {figures['components']} components misses about {share} of the variation of the true places "
+            f"(expected Procrustes error): {scale}"
+        )
+    return (
+        "It is too early to tell how much of the variation of the true places the map in "
+        f"{figures['components']} components misses: the expected Procrustes error is {share}, but the true one may be "
+        f"more than twice that ({scale[:-1]}). The errors below are as uncertain."
     )
 
 
@@ -170,14 +188,19 @@ def draw(study, title):
     """The map, with an ellipse around each item."""
     from matplotlib.patches import Ellipse
 
-    display = OrdinalEmbeddingDisplay.from_embedding(study.embedding_, item_names=list(map(str, study.items)))
+    embedding = study.embedding_
+    scale = np.sqrt((embedding**2).sum(axis=1).mean())  # as in the report and its coordinates
+    points = embedding / scale
+    display = OrdinalEmbeddingDisplay.from_embedding(points, item_names=list(map(str, study.items)))
     axes = display.ax_
     axes.set_title(title)
-    if study.embedding_.shape[1] > 1:
-        for point, covariance in zip(study.embedding_, study.item_covariances(), strict=True):
+    if points.shape[1] > 1:
+        for point, covariance in zip(points, study.item_covariances() / scale**2, strict=True):
             lengths, directions = np.linalg.eigh(covariance[:2, :2])
             width, height = 2 * np.sqrt(chi2.ppf(0.95, 2) * np.maximum(lengths, 0))
             angle = np.degrees(np.arctan2(directions[1, 0], directions[0, 0]))
-            axes.add_patch(Ellipse(point[:2], width, height, angle=angle, alpha=0.12, zorder=0))
+            patch = axes.add_patch(Ellipse(point[:2], width, height, angle=angle, alpha=0.12, zorder=0))
+            axes.update_datalim(patch.get_path().transformed(patch.get_patch_transform()).get_extents().get_points())
+        axes.autoscale_view()
         axes.set_xlabel(f"{axes.get_xlabel()}\nellipses: where an item is with 95 % probability")
     return display.figure_

@@ -2,6 +2,7 @@
 
 import json
 import os
+import zlib
 
 from skrank._commands import _output, _study_files, _study_report
 from skrank._commands._arguments import positive, whole
@@ -28,10 +29,10 @@ filled in: left, right or don't know) into the folder responses, then run `read`
   new, next: directory, n_queries, raters: each with rater, n_queries, files,
   read: directory, n_new, n_known, n_unanswered, n_unread, files: each with file, n_new, n_known, n_unanswered,
     n_unread, unread: each with file, line, reason,
-  report: title, n_items, n_queries, n_responses, n_unknown, n_unanswered, components, expected_error, gains: each with
-    n (further responses), expected_error, agreement (alpha, low, high, n_triplets), raters: each with rater,
-    n_responses, n_unknown, lapse, lapse_low, lapse_high, guesses, n_repeated, repeated_alike, left, items: each with
-    item, n_responses, coordinates, standard_error, nearest."""
+  report: title, n_items, n_queries, n_responses, n_unknown, n_unanswered, components, expected_error,
+    error_is_certain, gains: each with n (further responses), expected_error, agreement (alpha, low, high, n_triplets),
+    raters: each with rater, n_responses, n_unknown, lapse, lapse_low, lapse_high, guesses, n_repeated, repeated_alike,
+    left, items: each with item, n_responses, coordinates, standard_error, nearest."""
 HAS_STEPS = True  # its own subcommands have the arguments that say what to do with the result
 
 TEXTS = "texts.json"
@@ -53,7 +54,8 @@ def add_arguments(parser):
     new.add_argument("--question", default=QUESTION, help=f"question to the raters (default: {QUESTION!r})")
     new.add_argument("--design", choices=["auto", "uniform"], default="auto", help="auto (the default): later "
                      "queries are the most informative ones; uniform: all queries are random")  # fmt: skip
-    new.add_argument("--seed", type=whole, default=0, metavar="N", help="seed of the queries (default: 0)")
+    new.add_argument("--seed", type=whole, metavar="N", help="seed of the queries "
+                     "(default: derived from the folder's name, the title and the question)")  # fmt: skip
     read = _add_step(steps, "read", "Read the returned responses; those read before are not counted twice.")
     _add_directory(read)
     read.add_argument(
@@ -108,11 +110,18 @@ def run_new(arguments):
     _study_files.copy_items(items, directory)
     texts = {"title": arguments.title, "question": arguments.question}
     _study_files.write_text(os.path.join(directory, TEXTS), json.dumps(texts, indent=2, ensure_ascii=False))
+    seed = _seed(directory, texts) if arguments.seed is None else arguments.seed
     study = TripletStudy(
-        [item.name for item in items], arguments.components, design=arguments.design, random_state=arguments.seed
+        [item.name for item in items], arguments.components, design=arguments.design, random_state=seed
     )
     study.save(os.path.join(directory, _study_files.LOG))
     return _ask(study, directory, raters, arguments.queries)
+
+
+def _seed(directory, texts):
+    """A seed by what tells studies apart: with equal queries, sheets of another study of the items would be read."""
+    name = os.path.basename(os.path.abspath(directory))
+    return zlib.crc32("\0".join([name, texts["title"], texts["question"]]).encode())
 
 
 def run_next(arguments):
@@ -241,9 +250,10 @@ def run_read(arguments):
             pass  # a name that was mistyped is an error
     files, unread = [], []
     for path in paths:
-        counts, rows = _record(study, path)
-        files.append({"file": os.path.relpath(path, directory) if not arguments.files else path, **counts})
-        unread += rows
+        label = path if arguments.files else os.path.relpath(path, directory)
+        counts, rows = _record(study, path, check_name=not arguments.files)
+        files.append({"file": label, **counts})
+        unread += [row._replace(file=label) for row in rows]
     names = ("n_new", "n_known", "n_unanswered", "n_unread")
     figures = {
         "directory": directory,
@@ -255,9 +265,13 @@ def run_read(arguments):
     return Result(figures, write_read, None, code=1 if unread else 0)
 
 
-def _record(study, path):
+def _record(study, path, check_name):
     """Record what is in a file: counts, and the rows that could not be read."""
-    found, unread, n_unanswered = _study_files.read_responses(path, study)
+    reason = _study_files.unreadable(path) if check_name else None
+    if reason is None:
+        found, unread, n_unanswered = _study_files.read_responses(path, study)
+    else:
+        found, unread, n_unanswered = [], [_study_files.Unread(path, 1, reason)], 0
     known = {(one.id, one.rater): (one.response, "the study has") for one in study.responses()}
     new: dict = {}
     n_known = 0
@@ -271,7 +285,7 @@ def _record(study, path):
         else:
             reason = (
                 f"{rater} answered {response or UNKNOWN!r} to query {number}, but {source} {earlier or UNKNOWN!r}: "
-                "the first response is kept."
+                f"{_study_files.KEPT}"
             )
             unread.append(_study_files.Unread(os.path.basename(path), line, reason))
     for rater, rows in new.items():
@@ -294,7 +308,8 @@ def write_read(figures):
     rows = [
         [shorten(one["file"], 50), *(str(one[name]) for name in ("n_new", "n_known", "n_unanswered", "n_unread"))]
         for one in figures["files"]
-        if one["n_new"] or one["n_known"] or one["n_unread"]
+        # a sheet that was sent out is in the folder of sheets, as a rule empty
+        if one["n_new"] or one["n_known"] or one["n_unread"] or not one["file"].startswith(_study_files.SHEETS)
     ]
     lines = [
         heading(f"{figures['n_new']} new responses", "="),
@@ -307,7 +322,11 @@ def write_read(figures):
         lines += [paragraph(reason) for reason in reasons[:SHOWN_ROWS]]
         if len(reasons) > SHOWN_ROWS:
             lines.append(f"(and {len(reasons) - SHOWN_ROWS} more; --json has all)")
-        lines.append(paragraph("All other rows are recorded. Correct these and read again: nothing counts twice."))
+        kept = [row["reason"].endswith(_study_files.KEPT) for row in figures["unread"]]
+        advice = "" if all(kept) else " Correct these and read again: nothing counts twice."
+        if any(kept):
+            advice += " A recorded response cannot be changed; you need not do anything about rows that differ from it."
+        lines.append(paragraph(f"All other rows are recorded.{advice}"))
     lines += ["", paragraph(f"The map, and how sure it is: python -m skrank study report {directory} --plot map.png")]
     return "\n".join(lines)
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from skrank.__main__ import main
-from skrank._commands import _study_files
+from skrank._commands import _study_files, _study_report
+from skrank.exceptions import InsufficientDataWarning
 from skrank.manifold import TripletStudy
 from skrank.metrics import procrustes_error
 
@@ -230,14 +231,17 @@ def test_bad_rows_are_named_and_all_others_are_recorded(run, study):
     reasons = {(row["file"], row["line"]): row["reason"] for row in found["unread"]}
     assert len(reasons) == found["n_unread"] == 8
     for place, reason in {
-        ("ann.csv", 2): "the response 'both' is none: write left or right",
-        ("ann.csv", 3): "the id 'sixty' is not that of a query of this study, 0 to 59",
-        ("ann.csv", 4): "the id '60' is not",
-        ("ann.csv", 5): "this sheet is of another study, or its rows were mixed up",
-        ("ann.csv", 12): "ann answered 'right' to query 9, but the study has 'left': the first response is kept",
-        ("ann.csv", 13): "2 cells, but the header has 6",
-        ("broken.csv", 1): "this is binary data",
-        ("other.csv", 1): "no column 'id' and 'response' in the header",
+        ("responses/ann.csv", 2): "'both' is not a response: write left or right",
+        ("responses/ann.csv", 3): "the id 'sixty' is not that of a query of this study, 0 to 59",
+        ("responses/ann.csv", 4): "the id '60' is not",
+        ("responses/ann.csv", 5): "this sheet is of another study, or its rows were mixed up",
+        (
+            "responses/ann.csv",
+            12,
+        ): "ann answered 'right' to query 9, but the study has 'left': the first response is kept",
+        ("responses/ann.csv", 13): "2 cells, but the header has 6",
+        ("responses/broken.csv", 1): "this is binary data",
+        ("responses/other.csv", 1): "no column 'id' and 'response' in the header",
     }.items():
         assert reason in reasons[place]
     assert path.exists()  # the files are as they were
@@ -324,3 +328,96 @@ def test_pictures_are_known_by_their_content(tmp_path, start, kind):
 def test_names_of_files():
     assert _study_files.file_name("Ben Ö.") == "Ben-Ö"
     assert _study_files.file_name("../..") == "rater"
+
+
+# ---------------------------------------------------------------- mistakes of a first study
+def answered(study, rater, to, word="left"):
+    return fill(study / "sheets" / f"{rater}-1.csv", study / "responses" / to, lambda row: word)
+
+
+def test_a_sheet_of_another_study_of_the_same_items_is_refused_as_a_whole(run, study, tmp_path):
+    run(
+        "new", "items.csv", "--queries", 60, "--raters", "ann", "--sheets", "other", "--question", "Which tastes alike?"
+    )
+    fill(tmp_path / "other/sheets/ann-1.csv", study / "responses" / "other.csv", lambda row: "left")
+    found = figures(run("read", "s", "--json"))
+    assert (found["n_new"], found["n_unread"]) == (0, 60)
+    assert TripletStudy.load(study / "study.jsonl").n_responses == 0
+
+
+def test_rows_that_agree_with_this_study_by_chance_are_not_read_from_another_sheet(run, study):
+    rows = read_sheet(study / "sheets" / "ann-1.csv")
+    with open(study / "responses" / "mixed.csv", "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        for number, row in enumerate(rows[:10]):
+            swapped = {"left": row["right"], "right": row["left"]} if number % 5 else {}
+            writer.writerow({**row, **swapped, "response": "left"})
+    found = figures(run("read", "s", "--json"))
+    assert (found["n_new"], found["n_unread"]) == (0, 10)
+
+
+def test_files_that_cannot_be_read_are_named_and_not_passed_over(run, study):
+    for name in ("ann.xlsx", "ben-1-responses.csv.crdownload", "empty.csv", "~$ann.xlsx", ".hidden"):
+        (study / "responses" / name).write_bytes(b"")
+    (study / "responses" / "from ben").mkdir()
+    reasons = {row["file"]: row["reason"] for row in figures(run("read", "s", "--json"))["unread"]}
+    assert reasons == {
+        "responses/ann.xlsx": "this is not a CSV file: save it from the spreadsheet as CSV.",
+        "responses/ben-1-responses.csv.crdownload": "the download was interrupted: download the file again.",
+        "responses/empty.csv": "the file is empty.",
+        "responses/from ben": "this is a folder: move its files to the folder above it.",
+    }
+
+
+def test_a_file_that_was_cut_off_says_so_in_its_last_line(run, study):
+    answered(study, "ann", "whole.csv")
+    content = (study / "responses" / "whole.csv").read_text(encoding="utf-8")
+    (study / "responses" / "whole.csv").write_text(content[: content.rindex(",")], encoding="utf-8")
+    found = figures(run("read", "s", "--json"))
+    assert (found["n_new"], found["n_unread"]) == (29, 1)
+    assert found["unread"][0]["reason"].endswith("The file may be cut off here: get it again.")
+
+
+def test_a_response_that_was_changed_asks_for_nothing(run, study):
+    answered(study, "ann", "first.csv")
+    run("read", "s")
+    answered(study, "ann", "second.csv", "right")
+    code, text, _ = run("read", "s")
+    assert code == 1
+    assert "A recorded response cannot be changed" in text
+    assert "Correct these" not in text
+    assert "responses/second.csv, line 2: ann answered 'right'" in text
+
+
+def test_a_sheet_that_came_back_empty_is_listed(run, study):
+    answered(study, "ann", "ann.csv", "")
+    assert "responses/ann.csv    0      0          30         0" in run("read", "s")[1]
+
+
+def test_the_report_says_that_it_is_too_early_to_tell(run, study):
+    for rater in ("ann", "ben"):
+        answered(study, rater, f"{rater}.csv")
+    run("read", "s")
+    code, text, _ = run("report", "s")
+    assert code == 0
+    assert "It is too early to tell" in text
+    found = figures(run("report", "s", "--json"))
+    assert found["error_is_certain"] is False
+    assert any("may be less than half of the true one" in note for note in found["notes"])
+
+
+def test_the_map_has_the_coordinates_of_the_report_and_shows_all_ellipses(run, study):
+    answered(study, "ann", "ann.csv")
+    run("read", "s")
+    loaded = TripletStudy.load(study / "study.jsonl")
+    with pytest.warns(InsufficientDataWarning):
+        coordinates = np.array([one["coordinates"] for one in _study_report.describe(loaded)["items"]])
+    (axes,) = _study_report.draw(loaded, "Map").axes
+    np.testing.assert_allclose(axes.collections[0].get_offsets(), coordinates)
+    axes.figure.canvas.draw()
+    for patch in axes.patches:
+        box = patch.get_path().transformed(patch.get_patch_transform()).get_extents()
+        for (low, high), (first, last) in ((axes.get_xlim(), box.intervalx), (axes.get_ylim(), box.intervaly)):
+            assert low <= first
+            assert last <= high

@@ -39,6 +39,8 @@ RESPONSES_PER_COORDINATE = 2.5  # before queries are chosen: the embedding must 
 RANDOM_SHARE = 0.2  # of the queries that are not repeated, where the others are chosen
 CANDIDATES = 2000  # random triplets from which queries are chosen
 LARGEST_LAPSE = 0.4  # that queries are chosen for: no response of somebody who guesses informs
+# Few responses can agree by chance with a wrong embedding, which then promises a small error.
+LEAST_CERTAIN_RESPONSES = 15  # for each coordinate
 LARGEST_CERTAIN_ERROR = 0.06  # above it the expected error, which linearizes the model, is too optimistic
 MOST_SIMULATED = 200  # queries that stand for all further ones
 
@@ -97,7 +99,8 @@ class TripletStudy:
         Coordinates from all responses.
     expected_error_ : float
         Expected Procrustes error (:func:`skrank.metrics.procrustes_error`) of `embedding_`, from the Fisher information
-        of the responses. Above 0.06 it is too optimistic, and a warning is issued.
+        of the responses. Above 0.06, or with fewer than 15 responses for each coordinate, it is too optimistic, and a
+        warning is issued.
     lapse_ : dict
         Lapse rate of each rater: half the probability of a response that is independent of the items, so that 0.5 is
         guessing.
@@ -107,7 +110,7 @@ class TripletStudy:
     Warns
     -----
     skrank.exceptions.InsufficientDataWarning
-        When `expected_error_` is read and is above 0.06.
+        When `expected_error_` is read and is above 0.06, or there are fewer than 15 responses for each coordinate.
 
     See Also
     --------
@@ -360,7 +363,8 @@ class TripletStudy:
     def expected_error_(self) -> float:
         """Expected Procrustes error of `embedding_`."""
         error = self._error_with(0)
-        if error > LARGEST_CERTAIN_ERROR:
+        few = len(self.triplets_) < LEAST_CERTAIN_RESPONSES * len(self.items) * self.n_components
+        if few or error > LARGEST_CERTAIN_ERROR:
             warn_caller(
                 f"the {len(self.triplets_)} responses determine the embedding only roughly: the expected error, "
                 f"{error:.2g}, may be less than half of the true one. Ask more.",

@@ -379,3 +379,18 @@ def triplet_accuracy_of_majority(study):
         votes[code].append(one)
     majority = {code: 2 * sum(own) > len(own) if 2 * sum(own) != len(own) else own[0] for code, own in votes.items()}
     return np.mean([majority[code] == one for code, one in zip(codes.tolist(), lower.tolist(), strict=True)])
+
+
+def test_a_small_promise_of_few_responses_comes_with_a_warning():
+    """Chosen queries of a wrong embedding confirm it: the true error can be seven times as large."""
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((10, 2))
+    study = TripletStudy(10, random_state=0)
+    for n_queries, warns in ((290, True), (40, False)):
+        ids, triplets = study.ask(n_queries)
+        anchor, left, right = (points[items] for items in triplets.T)
+        study.tell(ids, ((anchor - left) ** 2).sum(axis=1) < ((anchor - right) ** 2).sum(axis=1))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            assert study.expected_error_ < 0.06
+        assert any(one.category is InsufficientDataWarning for one in caught) == warns
