@@ -21,6 +21,7 @@ FILES = (
     ".ods). Any of them may be gzipped; - is standard input."
 )
 STANDARD_INPUT = "standard input"
+NO_VALUE = frozenset(["", "na", "n/a", "nan", "#n/a", "#null!", "null"])
 
 
 class Rankings(NamedTuple):
@@ -34,7 +35,7 @@ class Rankings(NamedTuple):
         Their sum is the number of rankings; of survey weights the effective number, (sum w)^2 / sum w^2.
     item_names : list of str
     labels : ndarray of shape (n_rows,) or None
-        The column that was asked for.
+        The column that was asked for; '' where a row has no value in it.
     title : str
     unranked : str or None
     are_counts : bool
@@ -223,7 +224,7 @@ def _read_table(content, path, arguments, label):
         to_rank_matrix(found.ranks),
         weights,
         found.item_names,
-        None if label is None else _labels(found.table, label),
+        None if label is None else _labels(found.table, label, arguments.missing_code),
         os.path.basename(path),
         arguments.unranked,
         arguments.weight is None,
@@ -238,12 +239,28 @@ def effective(weights):
     return weights * (weights.sum() / (weights**2).sum())
 
 
-def _labels(table, name):
-    cells = table.cells[:, table.column(name)]
-    empty = cells == ""
-    if empty.any():
-        raise table.error(int(empty.argmax()), "the label is empty.")
-    return cells.astype(str)
+def _labels(table, name, missing_codes):
+    """The cells of a column, '' where they hold no value; "none" or "don't know" may well be a group of people."""
+    empty = NO_VALUE.union(code.lower() for code in missing_codes)
+    return np.array(["" if cell.lower() in empty else cell for cell in table.cells[:, table.column(name)]], dtype=str)
+
+
+def with_labels(rankings):
+    """The rows that have a label."""
+    kept = rankings.labels != ""
+    weights = rankings.weights[kept]
+    if not rankings.are_counts and weights.any():
+        weights = effective(weights)
+    return rankings._replace(ranks=rankings.ranks[kept], weights=weights, labels=rankings.labels[kept])
+
+
+def left_out_notes(rankings, column, option):
+    """A note that counts the rows without a label, if there are any."""
+    n_empty = np.count_nonzero(rankings.labels == "")
+    if not n_empty:
+        return []
+    rows, verb = ("1 row has", "is") if n_empty == 1 else (f"{n_empty} rows have", "are")
+    return [f"{rows} no value in column {column!r} ({option}) and {verb} left out of the comparison."]
 
 
 def _refuse_other_files(content, path):

@@ -49,6 +49,7 @@ def describe(rankings):
             }
         )
     return {
+        "n_rankings": rankings.weights.sum(),
         "n_samples": len(y),
         "sampled": sampled,
         "n_splits": N_SPLITS,
@@ -118,10 +119,10 @@ def _weights(rankings, rows):
 
 
 # ---------------------------------------------------------------- text
-def write(found, n_rankings):
+def write(found):
     """The section as text."""
     shares = ", ".join(f"{one['label']}: {percent(one['share'])}" for one in found["classes"])
-    sample = f" A random sample of the {number(n_rankings)} rankings." if found["sampled"] else ""
+    sample = f" A random sample of the {number(found['n_rankings'])} rankings." if found["sampled"] else ""
     differ = found["pvalue"] <= ALPHA
     verdict = (
         f"They do (p = {found['pvalue']:.3f}): they are further apart than chance would have them."

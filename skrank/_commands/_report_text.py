@@ -151,7 +151,7 @@ def groups(figures):
 
 def prediction(figures):
     """Whether people of different labels rank differently, and how well the label is predicted."""
-    return _label.write(figures["prediction"], figures["n_rankings"])
+    return _label.write(figures["prediction"])
 
 
 SECTIONS = {

@@ -132,7 +132,13 @@ def run(arguments):
 def _read(arguments):
     """The rankings of the file, with their voters as labels."""
     if not arguments.comparisons:
-        return _input.read_rankings(arguments.file, arguments, by=arguments.voter)
+        rankings = _input.read_rankings(arguments.file, arguments, by=arguments.voter)
+        if rankings.labels is not None and (rankings.labels == "").any():
+            row = int((rankings.labels == "").argmax())
+            raise rankings.table.error(
+                row, f"no value in column {arguments.voter!r} (--voter). Give every row a voter."
+            )
+        return rankings
     if arguments.file is None or arguments.voter is None:
         raise ValueError("--comparisons needs a file, and --voter COLUMN: groups are of those who compared.")
     columns = Namespace(

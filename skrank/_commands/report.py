@@ -51,9 +51,10 @@ examples:
   majorities (null for one item): items, fractions (share that prefers the row's item to the column's, among those that
     order the two), condorcet_winner, cycles,
   clusters, mixture (null if there is too little): as the subcommands cluster and mixture print them,
-  prediction (null without --label): n_samples, sampled (whether they are a random sample), n_splits, classes (with
-    label and share), pvalue (of rankings that do not depend on the label), n_permutations, baseline, and models, each
-    with kernel, accuracy, standard_error, gain (over the baseline), gain_standard_error,
+  prediction (null without --label): n_rankings (with a label), n_samples, sampled (whether they are a random
+    sample), n_splits, classes (with label and share), pvalue (of rankings that do not depend on the label),
+    n_permutations, baseline, and models, each with kernel, accuracy, standard_error, gain (over the
+    baseline), gain_standard_error,
   notes."""
 
 N_REDRAWS, CONFIDENCE = 200, 0.9
@@ -76,8 +77,10 @@ def run(arguments):
         _html.check_html()
         check_writable(arguments.html, "--html")
     rankings = _input.read_rankings(arguments.file, arguments)
+    left_out = []
     if rankings.labels is not None:
-        _label.check(rankings)
+        left_out = _input.left_out_notes(rankings, arguments.label, "--label")
+        _label.check(_input.with_labels(rankings))
     table = aggregate(check_rankings(rankings.ranks), rankings.weights)
     distinct = rankings._replace(ranks=to_rank_matrix(table.ranks), weights=table.weights, labels=None)
     figures = {
@@ -89,7 +92,7 @@ def run(arguments):
         "n_items": len(rankings.item_names),
         "items": rankings.item_names,
         **_sections(rankings, distinct),
-        "notes": [],
+        "notes": left_out,
     }
     if arguments.output:
         written = ", ".join(_files.write_report(arguments.output, figures))
@@ -185,7 +188,7 @@ def clusters(rankings, distinct):
 
 def prediction(rankings, distinct):
     """Whether people of different labels rank differently, and how well a label is predicted."""
-    return None if rankings.labels is None else _label.describe(rankings)
+    return None if rankings.labels is None else _label.describe(_input.with_labels(rankings))
 
 
 SECTIONS = {

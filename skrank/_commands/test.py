@@ -99,10 +99,13 @@ def run(arguments):
     if (arguments.second is None) == (arguments.by is None):
         raise ValueError("the test needs a second file, or --by and a column that names groups.")
     rng = np.random.default_rng(arguments.seed)
-    groups, paths = _groups_of_a_file(arguments) if arguments.by else _two_files(arguments)
+    groups, paths, notes = _groups_of_a_file(arguments) if arguments.by else _two_files(arguments)
     if len(groups) > 2:
-        return _all_pairs(groups, paths, arguments, rng)
+        result = _all_pairs(groups, paths, arguments, rng)
+        result.figures["notes"] += notes
+        return result
     figures, result = _compare(groups, paths, arguments, rng)
+    figures["notes"] += notes
     return Result(figures, write, lambda: _draw(figures, result.null_distribution))
 
 
@@ -111,23 +114,30 @@ def _two_files(arguments):
         raise ValueError("standard input can be one of the two files only.")
     paths = [_input.STANDARD_INPUT if path == "-" else path for path in (arguments.first, arguments.second)]
     first, second = (_input.read_rankings(path, arguments) for path in (arguments.first, arguments.second))
-    return [first, _with_items_of(second, first, paths)], paths
+    return [first, _with_items_of(second, first, paths)], paths, []
 
 
 def _groups_of_a_file(arguments):
     rankings = _input.read_rankings(arguments.first, arguments, by=arguments.by)
     if rankings.labels is None:
         raise ValueError("--by needs a CSV file or a workbook.")
+    notes = _input.left_out_notes(rankings, arguments.by, "--by")
+    rankings = _input.with_labels(rankings)
     names = np.unique(rankings.labels[rankings.weights > 0])
     if not 2 <= len(names) <= MOST_GROUPS:
         raise ValueError(
-            f"column {arguments.by!r} names {len(names)} groups; the test compares 2 to {MOST_GROUPS} of them."
+            " ".join(
+                [
+                    f"column {arguments.by!r} names {len(names)} groups; the test compares 2 to {MOST_GROUPS} of them.",
+                    *notes,
+                ]
+            )
         )
     members = [rankings.labels == name for name in names]
     groups = [rankings._replace(ranks=rankings.ranks[rows], weights=rankings.weights[rows]) for rows in members]
     if not rankings.are_counts:
         groups = [one._replace(weights=_input.effective(one.weights)) for one in groups]
-    return groups, [f"{arguments.by}: {name}" for name in names]
+    return groups, [f"{arguments.by}: {name}" for name in names], notes
 
 
 def _compare(groups, paths, arguments, rng):

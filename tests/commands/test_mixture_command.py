@@ -121,6 +121,9 @@ def test_voters_of_several_rows_and_of_comparisons(tmp_path, capsys):
     table.write_text("who,x,y,z\n" + "\n".join(rows))
     assert main(["mixture", str(table), "--ranks", "--voter", "who", "-k", "1"]) == 0
     assert "by 3 voters (column 'who')" in capsys.readouterr().out
+    table.write_text("who,x,y,z\n" + "\n".join([*rows, ",1,0,2"]))
+    assert main(["mixture", str(table), "--ranks", "--voter", "who", "-k", "1"]) == 2
+    assert "line 92: no value in column 'who' (--voter)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("components", ["0", "two", "-1"])

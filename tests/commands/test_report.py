@@ -144,6 +144,25 @@ def test_no_ranking_is_both_learnt_and_predicted(run, n_rankings, option):
         assert model["standard_error"] == pytest.approx(np.sqrt(0.25 / effective), rel=0.05)
 
 
+@pytest.mark.parametrize("option", ["--count", "--weight"])
+def test_rows_without_a_label_are_left_out_of_the_comparison_only(run, option):
+    labeled = "a,b,k,w\n" + "0,1,x,1\n1,0,y,2\n" * 8
+    options = ["--label", "k", option, "w", "--missing-code=-9", "--json"]
+    figures = json.loads(run(labeled + "0,1,,3\n1,0,-9,1\n", *options)[1])
+    expected = json.loads(run(labeled, *options)[1])
+    found, of_labeled = figures["prediction"], expected["prediction"]
+    for key in ("n_rankings", "n_samples", "pvalue", "baseline"):
+        assert found[key] == pytest.approx(of_labeled[key])
+    assert [one["label"] for one in found["classes"]] == ["x", "y"]
+    assert figures["n_rankings"] > expected["n_rankings"]
+    note = "2 rows have no value in column 'k' (--label) and are left out of the comparison."
+    assert figures["notes"] == [note, *expected["notes"]]
+    text = run(labeled + "0,1,,3\n", *options[:-1])[1]
+    assert "Note: 1 row has no value in column 'k' (--label) and is left out of the comparison." in " ".join(
+        text.split()
+    )
+
+
 def test_labels_are_counted_by_weight(run):
     text = "a,b,k,w\n0,1,x,{}\n1,0,y,{}\n"
     found = json.loads(run(text.format(30, 10), "--label", "k", "--count", "w", "--json")[1])["prediction"]
@@ -202,7 +221,7 @@ def test_gaps(run, gap):
         ('a,b\n0,"1\n', [], "line 2: unexpected end of data"),
         ("a,b\n0,1\n", ["--label", "kind"], "line 1: no column is called 'kind'; there are 'a', 'b'"),
         ("a,b\n0,1\n", ["--ignore", "a", "b"], "line 1: no column is left for items"),
-        ("a,b,k\n0,1,\n", ["--label", "k"], "line 2: the label is empty"),
+        ("a,b,k\n0,1,\n", ["--label", "k"], "the label has 0 distinct values"),
         ("a,b,k\n0,1,x\n1,0,x\n", ["--label", "k"], "the label has 1 distinct values; 2 to 20 classes"),
         (
             "a,b,k\n" + "0,1,x\n" * 9 + "1,0,y\n",

@@ -167,6 +167,29 @@ def test_two_groups_of_one_file(tmp_path, capsys, samples):
     assert "The two sets of rankings differ (p = 0.001)." in text
 
 
+@pytest.mark.parametrize("names", [("women", "men"), ("a", "b", "c")])
+def test_rows_without_a_group_are_left_out_with_a_note(tmp_path, capsys, names):
+    path = survey(tmp_path, [(name, 0.7, range(5)) for name in names], n=20)
+    options = ("--by", "group", "--permutations", "99", "--json")
+    expected = json.loads(run(capsys, path, *options)[1])
+    with open(path, "a", encoding="utf-8") as file:
+        file.write("".join(f"\n{','.join('43210')},{empty}" for empty in ("", " ", "NA")))
+    figures = json.loads(run(capsys, path, *options)[1])
+    note = "3 rows have no value in column 'group' (--by) and are left out of the comparison."
+    assert figures.pop("notes") == [note]
+    assert expected.pop("notes") == []
+    assert figures == expected
+    assert f"Note: {note}" in " ".join(run(capsys, path, *options[:-1])[1].split())
+
+
+def test_one_group_and_rows_without_any_cannot_be_compared(tmp_path, capsys):
+    path = survey(tmp_path, [("women", 0.7, range(5)), ("", 0.7, range(5))], n=20)
+    code, _, error = run(capsys, path, "--by", "group")
+    assert code == 2
+    assert "column 'group' names 1 groups" in error
+    assert "20 rows have no value in column 'group' (--by)" in error
+
+
 def test_all_pairs_of_more_groups_with_holm(tmp_path, capsys):
     path = survey(tmp_path, [("a", 0.5, range(5)), ("b", 0.5, range(5)), ("c", 0.5, CENTER)])
     figures = json.loads(run(capsys, path, "--by", "group", "--json")[1])
