@@ -12,6 +12,7 @@ from skrank._commands._comparisons_input import read_comparisons
 from skrank._commands._files import write_groups
 from skrank._commands._output import Result, add_groups_argument, check_writable, notes
 from skrank._commands._text import hanging, heading, number, one_line, paragraph, percent, preference, table
+from skrank._rankings import check_rankings, n_buckets
 from skrank.inspection._base import wrap_title
 from skrank.inspection._mallows_mixture import N_REDRAWS, SURE, MallowsMixtureDisplay
 from skrank.mixture import MallowsMixture
@@ -124,8 +125,9 @@ def run(arguments):
             "n_draws": arguments.draws,
         }
     if arguments.output:
-        write_groups(arguments.output, rankings, _memberships(mixture, rankings))
-        figures["notes"].append(f"Each row's group is in {arguments.output}.")
+        orders = _orders_something(rankings)
+        write_groups(arguments.output, rankings, _memberships(mixture, rankings, orders))
+        figures["notes"].append(f"Each row's group is in {arguments.output}{_without_group(orders)}.")
     return Result(figures, write, lambda: _draw(display, figures))
 
 
@@ -164,11 +166,33 @@ def _read(arguments):
     return _input.Rankings(ranks, np.ones(len(ranks)), names, voters, found.title, "missing", description=found.columns)
 
 
-def _memberships(mixture, rankings):
-    """The group of each row, from 1 in the order of the table, and the probability of this one and of each."""
+def _memberships(mixture, rankings, orders):
+    """The group of each row, from 1 in the order of the table, and the probability of this one and of each.
+
+    NaN for rows of people who order nothing: the mixture predicts the shares of the groups for them.
+    """
     probabilities = mixture.predict_proba(rankings.ranks, rankings.labels)
     each = {f"probability_{group}": column for group, column in enumerate(probabilities.T, 1)}
-    return {"group": probabilities.argmax(axis=1) + 1, "probability": probabilities.max(axis=1), **each}
+    found = {"group": probabilities.argmax(axis=1) + 1, "probability": probabilities.max(axis=1), **each}
+    return {name: np.where(orders, column, np.nan) for name, column in found.items()}
+
+
+def _orders_something(rankings):
+    """Whether each row, or any row of its voter, orders two items."""
+    orders = n_buckets(check_rankings(rankings.ranks)) > 1
+    if rankings.labels is None:
+        return orders
+    voters, codes = np.unique(rankings.labels, return_inverse=True)
+    return (np.bincount(codes, orders, len(voters)) > 0)[codes]
+
+
+def _without_group(orders):
+    """The end of the note on the output: how many rows have no group, if there are any."""
+    n_empty = np.count_nonzero(~orders)
+    if not n_empty:
+        return ""
+    rows = "1 row that orders" if n_empty == 1 else f"{n_empty} rows that order"
+    return f"; group and probabilities are empty for {rows} nothing"
 
 
 # ---------------------------------------------------------------- figures

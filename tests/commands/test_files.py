@@ -1,6 +1,7 @@
 """What commands write: every row of the input with its group, and the report's tables."""
 
 import csv
+import json
 
 import numpy as np
 import pytest
@@ -31,6 +32,32 @@ def test_groups_beside_every_column_of_the_input(tmp_path, capsys, command):
         for row in found:
             assert float(row["probability"]) == float(row[f"probability_{row['group']}"]) > 0.5
             assert float(row["probability_1"]) + float(row["probability_2"]) == pytest.approx(1)
+
+
+def test_rows_that_order_nothing_have_no_group(tmp_path, capsys):
+    votes, groups = tmp_path / "votes.csv", tmp_path / "groups.csv"
+    options = ["mixture", str(votes), "-k", "2", "--unranked", "missing", "--output", str(groups), "--json"]
+    votes.write_text(SURVEY + "r60,,,,30\nr61,1,,,31\nr62,,1,2,32\n")
+    assert main(options) == 0
+    note = f"Each row's group is in {groups}; group and probabilities are empty for 2 rows that order nothing."
+    assert json.loads(capsys.readouterr().out)["notes"][-1] == note
+    found = rows_of(groups)
+    assert [row["id"] for row in found] == [f"r{row}" for row in range(63)]
+    columns = ("group", "probability", "probability_1", "probability_2")
+    empty = [[row[column] == "" for column in columns] for row in found]
+    assert empty == [[row in (60, 61)] * 4 for row in range(63)]
+    assert {row["group"] for row in found} == {"1", "2", ""}
+
+
+def test_a_row_that_orders_nothing_has_the_group_of_its_voter(tmp_path):
+    votes, groups = tmp_path / "votes.csv", tmp_path / "groups.csv"
+    rows = [row.rsplit(",", 1)[0] for row in SURVEY.splitlines()]
+    votes.write_text("\n".join([*rows, "r0,,,", "other,,,"]) + "\n")
+    options = ["-k", "2", "--unranked", "missing", "--voter", "id", "--output", str(groups)]
+    assert main(["mixture", str(votes), *options]) == 0
+    found = rows_of(groups)
+    assert found[60]["group"] == found[0]["group"] != ""
+    assert found[61]["group"] == found[61]["probability"] == ""
 
 
 def test_groups_of_a_preflib_file(tmp_path):
