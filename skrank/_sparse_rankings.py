@@ -107,7 +107,7 @@ def check_sparse_rankings(X, unranked, *, estimator=None, reset=True, input_name
     Lists
     """
     if unranked not in ("last", "missing"):
-        raise ValueError(
+        raise TypeError(
             f"{input_name} is a sparse matrix, whose absent entries have no rank. Choose "
             "unranked='last' (tied after all listed items) or unranked='missing' (nothing is known about them)."
         )

@@ -70,7 +70,7 @@ def test_sparse_features_approximate_the_kernel():
     # 1/sqrt(20000) = .007 from the sets, some .01 from 40 draws.
     np.testing.assert_allclose((Z @ Z.T)[off_diagonal], exact[off_diagonal], atol=0.05)
     assert MallowsFeatures(64, unranked="missing", random_state=0).fit(X).nu_ > 0
-    with pytest.raises(ValueError, match="unranked='last'"):
+    with pytest.raises(TypeError, match="unranked='last'"):
         MallowsFeatures(64).fit(X)
 
 

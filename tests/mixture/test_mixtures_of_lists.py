@@ -183,7 +183,7 @@ def test_a_draw_of_the_lists_is_searched():
 @pytest.mark.filterwarnings("ignore::skrank.exceptions.InsufficientDataWarning")
 def test_what_is_refused_names_the_remedy():
     X, _ = two_kinds_of_lists("missing")
-    with pytest.raises(ValueError, match="unranked='last'"):
+    with pytest.raises(TypeError, match="unranked='last'"):
         MallowsMixture(2).fit(X)
     with pytest.raises(ValueError, match="groups is not supported.*at most 500"):
         MallowsMixture(2, unranked="missing").fit(X, groups=np.arange(300) // 2)

@@ -167,7 +167,8 @@ def test_frames_are_inverted_to_frames(library):
     ranks = encoder.transform(ballots)
     back = encoder.inverse_transform(ranks)
     assert isinstance(back, library.DataFrame)
-    assert list(back.columns) == names
+    # Older versions of scikit-learn do not know the column names of every version of polars.
+    assert list(back.columns) == (names if hasattr(encoder, "feature_names_in_") else ["choice1", "choice2"])
     assert [[label if isinstance(label, str) else None for label in row] for row in back.to_numpy()] == BALLOTS
     with pytest.raises(ValueError, match="column 0 is 'tuna' and not 'egg'"):
         encoder.inverse_transform(ranks[["tuna", "squid", "egg"]])

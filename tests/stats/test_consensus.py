@@ -171,5 +171,5 @@ def test_borda_of_a_wide_catalog():
     assert result.ranks[[7, 99_999, 0]].tolist() == [0, 0, 1]
     with pytest.raises(ValueError, match="n_draws=0"):
         borda_consensus(lists, unranked="last", n_draws=10)
-    with pytest.raises(ValueError, match="unranked='last'"):
+    with pytest.raises(TypeError, match="unranked='last'"):
         borda_consensus(lists)
