@@ -109,7 +109,7 @@ def read_record(path, skip_invalid=False):
 
 
 def _columns(path, header):
-    """Where each role stands, by the names in the header or by position, and the number of rows of the header."""
+    """Where each role stands, by the names in the header, or without one by position; the number of rows of the header."""
     names = [cell.strip().lower().replace(" ", "_") for cell in header]
     roles = {}
     for role, known in ROLES.items():
@@ -130,6 +130,13 @@ def _columns(path, header):
             f"the header names {', '.join(sorted(roles))} only: name the columns anchor, near, far, or anchor, left, "
             "right, response; others are left out.",
         )
+    if not all(map(_is_whole, header)):
+        raise parse_error(
+            path,
+            1,
+            f"the header ({', '.join(map(repr, header[:6]))}) does not say which item is the anchor: name the columns "
+            "anchor, near, far, or anchor, left, right, response.",
+        )
     if len(header) not in (3, 4):
         raise parse_error(
             path,
@@ -137,8 +144,7 @@ def _columns(path, header):
             f"{len(header)} columns, but 3 (anchor, near, far) or 4 (and responses) are expected, or a header that "
             "names them.",
         )
-    n_header = 0 if all(map(_is_whole, header)) else 1
-    return Columns(0, 1, 2, 3 if len(header) == 4 else None, None), n_header
+    return Columns(0, 1, 2, 3 if len(header) == 4 else None, None), 0
 
 
 def _read_row(path, row, line, columns, n_columns):

@@ -34,8 +34,8 @@ examples:
 The file is a CSV with a header. Its columns are anchor, near, far (the anchor is more like `near` than like `far`);
 or anchor, left, right, response, where the response is left or right, the name of the item, 1 or 0, true or false.
 The optional column rater is the person who responded, and count is how often a row occurred. Other columns are
-ignored. Without such names, three columns are read as anchor, near, far, and a fourth as responses (or counts,
-negative for `far`). The header can be omitted if all items are integers.
+ignored. The header can be omitted if all items are integers: three columns are then read as anchor, near, far, and
+a fourth as responses (or counts, negative for `far`).
 
 --json prints an object with: title, n_answers, n_questions, n_items, answers_per_item (median, min, max), n_repeated
   (questions asked more than once), agreement (share of their answers that agree with their majority, null if none),

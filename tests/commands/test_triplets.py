@@ -65,7 +65,7 @@ def test_all_formats_are_read_alike(tmp_path):
         ROWS,
         HEADER + ROWS,
         HEADER.replace(",", ";") + ROWS.replace(",", ";"),
-        "a,b,c,answer\n" + "".join(f"{i},{j},{k},{y}\n" for (i, j, k), y in zip(asked, left, strict=True)),
+        "anchor,left,right,answer\n" + "".join(f"{i},{j},{k},{y}\n" for (i, j, k), y in zip(asked, left, strict=True)),
         "".join(f"{i},{j},{k},{int(y)}\n" for (i, j, k), y in zip(asked, left, strict=True)),
         "".join(f"{i},{j},{k},{1 if y else -1}\n" for (i, j, k), y in zip(asked, left, strict=True)),
     ]
@@ -159,7 +159,9 @@ def test_columns_are_read_by_name(tmp_path, text):
         ("anchor,near,closer", "the columns 'near' and 'closer' both name the near"),
         ("anchor,near,left", "the header names anchor, left, near only"),
         ("anchor,left,right", "the header names anchor, left, right only"),
-        ("a,b,c,d,e", "5 columns, but 3"),
+        ("0,1,2,3,4", "5 columns, but 3"),
+        ("chosen,rejected,target", "('chosen', 'rejected', 'target') does not say which item is the anchor"),
+        ("a,b,c,answer", "does not say which item is the anchor: name the columns anchor, near, far"),
     ],
 )
 def test_columns_that_cannot_be_told_apart_are_refused(run, header, message):
