@@ -109,7 +109,7 @@ def read_record(path, skip_invalid=False):
 
 
 def _columns(path, header):
-    """Where each role stands, by the names in the header, or without one by position; the number of rows of the header."""
+    """Where each role stands, by the names in the header or, without one, by position; and the rows of the header."""
     names = [cell.strip().lower().replace(" ", "_") for cell in header]
     roles = {}
     for role, known in ROLES.items():
