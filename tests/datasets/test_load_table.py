@@ -281,3 +281,24 @@ def test_skipped_cells_do_not_hide_a_column_of_codes(tmp_path):
     path.write_text("\n".join(["Finn,Cid,Dora,Q2", *rows[:6]]) + "\n", encoding="utf-8")
     with pytest.raises(ValueError, match="'Q2'"):  # too few rows to tell
         load_table(path, unranked="missing")
+
+
+@pytest.mark.parametrize(
+    ("names", "pattern"),
+    [
+        (["services[1]", "services[2]", "services[3]"], "services*"),
+        (["services[1]", "services[2]", "services[3]", "services"], "services[1]:services[3]"),
+    ],
+)
+def test_orderings_by_code_beside_numbers_are_suggested(tmp_path, names, pattern):
+    rows = [["A1", "A2", "A3"], ["A3", "A1", "A2"], ["A2", "A1", "A3"]]
+    path = tmp_path / "export.csv"
+    table = [["id", *names, "age", "lastpage"]]
+    table += [[7 * n, *row, *["note"] * (len(names) - 3), 20 + 13 * n, 5] for n, row in enumerate(rows, 1)]
+    path.write_text("\n".join(",".join(map(str, row)) for row in table))
+    with pytest.raises(ValueError, match="services.1.' and the columns like it list items, best first") as error:
+        load_table(path)
+    assert pattern in str(error.value)
+    ballots = load_table(path, kind="orderings", items=pattern)
+    assert ballots.item_names.tolist() == ["A1", "A2", "A3"]
+    np.testing.assert_array_equal(ballots.data, [[0, 1, 2], [1, 2, 0], [1, 0, 2]])

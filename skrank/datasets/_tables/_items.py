@@ -114,11 +114,36 @@ def _not_places(table, columns, numbers):
         if np.isin(values[~np.isnan(values)], [0, 1]).all()
         else ""
     )
+    orderings = _columns_of_labels(table, numbers)
+    lists = (
+        f" If {quoted(table, orderings[:1])} and the columns like it list items, best first, pass --orderings and "
+        f"--items {_pattern(table, orderings)} instead."
+        if orderings
+        else ""
+    )
     return table.error(
         0,
         f"the numbers of {shown} are not places 1 to {len(columns)}. Pass --ranks if the lowest is the best,{marks} or "
-        "--scores if the highest is.",
+        f"--scores if the highest is.{lists}",
     )
+
+
+def _columns_of_labels(table, numbers):
+    """The columns of a question whose cells are labels that the question's other columns have too; or none."""
+    texts = np.flatnonzero(~numbers.is_numeric & numbers.is_text.any(axis=0))
+    for columns in _groups(table, texts.tolist(), table.stems).values():
+        labels = [set(table.cells[:, column]) - {""} for column in columns]
+        if len(set.union(*labels)) <= 2 * len(columns) and all(labels[0] & others for others in labels[1:]):
+            return columns
+    return []
+
+
+def _pattern(table, columns):
+    """What names columns of one stem after --items."""
+    wildcard = f"{table.stems[columns[0]]}*"
+    if [place for place, name in enumerate(table.names) if fnmatch.fnmatchcase(name, wildcard)] == list(columns):
+        return shlex.quote(wildcard)
+    return shlex.quote(f"{table.names[columns[0]]}:{table.names[columns[-1]]}")
 
 
 def _looks_like_orderings(table, columns):
