@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest, norm
 
-from skrank._commands._text import heading, number, paragraph, percent, shorten, table
+from skrank._commands._text import count, heading, number, paragraph, percent, shorten, table
 from skrank._rankings import MISSING, check_rankings, n_buckets, n_ranked
 from skrank.linear_model._leaderboard import rank_text
 from skrank.stats import borda_consensus
@@ -118,8 +118,7 @@ def wilson_interval(count, total):
 def write(figures):
     """The section as text, with the title of the whole."""
     found = figures["choices"]
-    of = number(figures["n_rankings"])
-    lines = [heading(figures["title"], "="), f"{of} ballots, {figures['n_items']} items: {WORDS[found['kind']]}."]
+    lines = [heading(figures["title"], "="), size(figures)]
     if found["n_uninformative"]:
         lines.append(paragraph(_uninformative(found)))
     rows = [
@@ -145,9 +144,17 @@ def write(figures):
     return "\n".join(lines)
 
 
+def size(figures):
+    """How many ballots of what kind, in a sentence."""
+    return (
+        f"{count(figures['n_rankings'], 'ballot')}, {count(figures['n_items'], 'item')}: "
+        f"{WORDS[figures['choices']['kind']]}."
+    )
+
+
 def _uninformative(found):
     why = {TWO: "tie the two or rank neither", ONE: "name none", APPROVAL: "approve of all or of none"}[found["kind"]]
-    return f"Left out of all that follows: {number(found['n_uninformative'])} ballots, which {why}."
+    return f"{number(found['n_uninformative'])} ballots {why} and are left out below."
 
 
 def _how_many(found):
@@ -161,8 +168,8 @@ def lead(found):
     ahead, behind = found["lead"]["n_only"]
     pvalue = found["lead"]["pvalue"]
     if ahead == behind:
-        return f"{first} and {second} have equally many ballots."
-    sure = "chance would rarely have it so" if pvalue <= 0.05 else "chance might have it so"
+        return f"{first} and {second} have the same number of ballots."
+    sure = "unlikely by chance" if pvalue <= 0.05 else "possibly by chance"
     who = f"{first} leads {second} by {number(ahead)} to {number(behind)}"
     if found["kind"] == APPROVAL:
         who += " among the ballots that approve of one of the two"
@@ -173,9 +180,9 @@ def legend(found):
     """What the columns mean."""
     share = "approve of the item" if found["kind"] == APPROVAL else "prefer the item"
     return (
-        f"Share: of the ballots counted that {share}, with its interval of 95 % (Wilson's). Rank set: the places by "
-        "share that ballots drawn anew leave open, with 90 % confidence. Consensus rankings, majorities and mixtures "
-        "are left out: such ballots do not rank."
+        f"Share: proportion of the counted ballots that {share}, with a 95 % confidence interval (Wilson). Rank set: "
+        "the places by share that the item may have, with 90 % confidence (from resampled ballots). There are no "
+        "consensus rankings, majorities and mixtures, because such ballots do not rank."
     )
 
 
@@ -188,7 +195,7 @@ def _write_together(found):
     ]
     return [
         heading("Approved together"),
-        "Per cent of those who approve of the row's item that approve of the column's, too.",
+        "Percentage of those who approve of the row's item who also approve of the column's.",
         "",
         table(["", "", *[str(place + 1) for place in range(n_shown)]], rows, left=[1]),
     ]

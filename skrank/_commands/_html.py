@@ -6,9 +6,9 @@ from importlib.resources import files
 import numpy as np
 
 from skrank import __version__
-from skrank._commands import _choices
-from skrank._commands._report_text import UNRANKED
-from skrank._commands._text import number, percent
+from skrank._commands import _choices, cluster, mixture
+from skrank._commands._report_text import RANK_LEGEND, UNRANKED, write_quality
+from skrank._commands._text import number, percent, preference
 from skrank.linear_model._leaderboard import rank_text
 
 MOST_ITEMS = 40
@@ -56,10 +56,12 @@ def write_html(path, figures):
             "mixture": _mixture(figures["mixture"]),
             "clusters": _clusters(figures["clusters"]),
             "kinds": [] if figures["choices"] else list(kinds.items()),
-            "choices": _with_words(figures["choices"]),
+            "choices": _with_words(figures),
             "unranked_words": UNRANKED.get(figures["unranked"], ""),
             "legend": _legend(items, n_places),
             "heat": _heat(figures["majorities"]),
+            "quality": write_quality(figures["consensus"]),
+            "rank_legend": RANK_LEGEND,
             "version": __version__,
         }
     )
@@ -67,11 +69,12 @@ def write_html(path, figures):
         file.write(page)
 
 
-def _with_words(choices):
+def _with_words(figures):
+    choices = figures["choices"]
     if choices is None:
         return None
     words = {
-        "words": _choices.WORDS[choices["kind"]],
+        "size": _choices.size(figures),
         "lead": _choices.lead(choices),
         "legend": _choices.legend(choices),
     }
@@ -161,16 +164,22 @@ def _mixture(found):
     if found is None:
         return None
     return {
-        "heads": ["share", "dispersion"],
+        "verdict": mixture.what_holds(found),
+        "heads": ["share", "95 %", "dispersion", "stability", "came back"],
         "rows": [
             {
-                "cells": [percent(one["weight"]), f"{one['dispersion']:.2f}"],
-                "consensus": " > ".join(map(str, one["consensus"])),
+                "cells": [
+                    percent(one["weight"]),
+                    " to ".join(f"{100 * bound:.1f}" for bound in one["weight_interval"]),
+                    f"{one['dispersion']:.2f}",
+                    "-" if one["stability"] is None else f"{one['stability']:.2f}",
+                    mixture.came_back(one, found["n_halves"]),
+                ],
+                "consensus": _preference(one, mixture.SURE),
             }
             for one in found["components"]
         ],
-        "words": "Each group scatters about a consensus of its own. Dispersion: 0 if all of a group agree, 1 if its "
-        "rankings are random.",
+        "words": f"Each group is scattered around its own consensus. {mixture.LEGEND} {mixture.ORDER_LEGEND}",
     }
 
 
@@ -178,14 +187,26 @@ def _clusters(found):
     if found is None:
         return None
     return {
-        "heads": ["share", "stability"],
+        "verdict": cluster.what_holds(found),
+        "heads": ["share", "silhouette", "stability", "came back"],
         "rows": [
             {
-                "cells": [percent(one["share"]), f"{one['stability']:.2f}"],
-                "consensus": " > ".join(map(str, one["consensus"])),
+                "cells": [
+                    cluster.share_text(one),
+                    f"{one['silhouette']:.2f}",
+                    "-" if np.isnan(one["stability"]) else f"{one['stability']:.2f}",
+                    f"{one['n_found']} of {found['n_halves']}",
+                ],
+                "consensus": _preference(one, cluster.SURE),
             }
             for one in found["clusters"]
         ],
-        "words": "Stability: the share of a cluster that stays together when random halves of the rankings are "
-        "clustered.",
+        "words": cluster.LEGEND,
     }
+
+
+def _preference(group, sure):
+    """The consensus of a group, whole, with the orders that are sure."""
+    names = group["consensus"]
+    certain = np.asarray(group["order_agreement"]) >= sure
+    return preference(names, certain, most=len(names), name_width=max(map(len, names)))

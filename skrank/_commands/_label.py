@@ -122,12 +122,12 @@ def _weights(rankings, rows):
 def write(found):
     """The section as text."""
     shares = ", ".join(f"{one['label']}: {percent(one['share'])}" for one in found["classes"])
-    sample = f" A random sample of the {number(found['n_rankings'])} rankings." if found["sampled"] else ""
+    sample = f" They are a random sample of {number(found['n_rankings'])} rankings." if found["sampled"] else ""
     differ = found["pvalue"] <= ALPHA
     verdict = (
-        f"They do (p = {found['pvalue']:.3f}): they are further apart than chance would have them."
+        f"They do (p = {found['pvalue']:.3f}): the groups differ more than expected by chance."
         if differ
-        else f"Nothing says so (p = {found['pvalue']:.3f})."
+        else f"There is no evidence that they do (p = {found['pvalue']:.3f})."
     )
     rows = [["always the most common label", f"{found['baseline']:.3f}", "", ""]]
     rows += [
@@ -141,14 +141,14 @@ def write(found):
     ]
     best = max(found["models"], key=_in_errors)
     predicts = (
-        f"A person's label can be predicted from the ranking: {percent(best['accuracy'])} right, and "
-        f"{percent(found['baseline'])} by always guessing the most common one."
+        f"A person's label can be predicted from the ranking: {percent(best['accuracy'])} of predictions are right, "
+        f"compared with {percent(found['baseline'])} when always guessing the most common label."
         if _in_errors(best) >= NOTABLE
-        else "A person's label cannot be predicted from the ranking better than by always guessing the most common one."
+        else "Predictions of a person's label from the ranking are no better than guessing the most common label."
     )
     return "\n".join(
         [
-            heading("Do people of different labels rank differently?"),
+            heading("Do people with different labels rank differently?"),
             paragraph(
                 f"{found['n_samples']} labeled rankings ({shares}).{sample} {verdict} Permutation test of the maximum "
                 f"mean discrepancy, {found['n_permutations']} permutations."
@@ -157,8 +157,8 @@ def write(found):
             table(["", "accuracy", "gain", "error"], rows, left=[0]),
             "",
             paragraph(
-                f"{predicts} {found['n_splits']}-fold cross-validation of support vector machines (C = 1) on "
-                "PartialRankingKernel; gain: over the most common label, and its standard error."
+                f"{predicts} Accuracies are from {found['n_splits']}-fold cross-validation of support vector machines "
+                "(C = 1) with PartialRankingKernel. Gain: over always guessing, with its standard error."
             ),
         ]
     )

@@ -8,7 +8,7 @@ from skrank.linear_model._leaderboard import rank_text
 
 MOST_ITEMS = 15
 MOST_LENGTHS = 6
-UNRANKED = {"last": "tied after all that is ranked", "missing": "missing: nothing is known about it"}
+UNRANKED = {"last": "tied after all ranked items", "missing": "missing: nothing is known about them"}
 
 
 def write(figures):
@@ -42,7 +42,7 @@ def kinds(figures):
     if found["with_missing"]:
         lines += ["", _lengths(found["n_ranked"], total)]
     if figures["unranked"]:
-        lines += ["", f"What a ranking leaves out is taken as {UNRANKED[figures['unranked']]}."]
+        lines += ["", f"Unranked items are treated as {UNRANKED[figures['unranked']]}."]
     return "\n".join(lines)
 
 
@@ -61,26 +61,35 @@ def consensus(figures):
         ]
         for place, one in enumerate(found["items"][:MOST_ITEMS], 1)
     ]
-    quality = "no ranking agrees better" if found["is_exact"] else "the best that a local search found"
     return "\n".join(
         [
             heading("Consensus"),
-            paragraph(
-                f"Kemeny's ranking agrees with {percent(found['agreement'])} of all strict preferences between two "
-                f"items ({quality})."
-            ),
+            paragraph(write_quality(found)),
             "",
             table(["", "", "rank set", "mean place", "first", "ranked by", "net wins"], rows, left=[1]),
             *_only_first(found["items"]),
             "",
-            paragraph(
-                "Rank set: the places in the consensus that rankings drawn anew leave open, with 90 % confidence. Mean "
-                "place: over the rankings that rank the item; 1 is best, ties share the mean of their places. "
-                "First: in the first place, alone or tied. Net wins: items that it beats less those that beat it "
-                "(Borda's count), mean over all rankings."
-            ),
+            paragraph(RANK_LEGEND),
         ]
     )
+
+
+RANK_LEGEND = (
+    "Rank set: the places that the item may have in the consensus, with 90 % confidence (from resampled rankings). "
+    "Mean place: over the rankings that contain the item; 1 is best, and ties share the mean of their places. First: "
+    "proportion of rankings with the item in first place, alone or tied. Ranked by: proportion of rankings that "
+    "contain the item. Net wins: items that it beats minus items that beat it (Borda count), averaged over all "
+    "rankings."
+)
+
+
+def write_quality(consensus):
+    """How well the consensus agrees with the rankings, in a sentence; nothing if there is none."""
+    if consensus is None:
+        return ""
+    quality = "the maximum" if consensus["is_exact"] else "the maximum found by a local search"
+    agreement = percent(consensus["agreement"])
+    return f"The Kemeny ranking agrees with {agreement} of all strict pairwise preferences ({quality})."
 
 
 def majorities(figures):
@@ -93,20 +102,21 @@ def majorities(figures):
         for row in range(n_shown)
     ]
     if found["condorcet_winner"] is None:
-        verdict = "There is no Condorcet winner: no item beats every other one by majority."
+        verdict = "There is no Condorcet winner: no item beats every other item by majority."
     else:
         verdict = f"Condorcet winner: {found['condorcet_winner']} beats every other item by majority."
     cycles = "; ".join(map(_listed, found["cycles"]))
     return "\n".join(
         [
             heading("Pairwise majorities"),
-            "Per cent that prefer the row's item to the column's, among those that prefer one of the two.",
+            "Percentage of rankings that prefer the row's item to the column's, among those that order the two.",
             "",
             table(["", "", *[str(place + 1) for place in range(n_shown)]], rows, left=[1]),
             *_only_first(found["items"]),
             "",
             paragraph(
-                verdict + (f" Cycles of majorities among {cycles}." if cycles else " The majorities make no cycles.")
+                verdict
+                + (f" There are majority cycles among {cycles}." if cycles else " There are no majority cycles.")
             ),
         ]
     )
@@ -128,21 +138,24 @@ def _beside(figures):
         return ""
     if hold:
         return (
-            " The clusters above do not hold, these groups do: a mixture allows for scatter, and each ranking belongs "
-            "to every group to some degree."
+            " Unlike the clusters above, these groups are stable: a mixture allows for groups that overlap, and each "
+            "ranking belongs to every group to some degree."
         )
-    return " The clusters above hold: rankings differ in kind, though not as Mallows models around several consensuses."
+    return (
+        " The clusters above are stable: the rankings differ in kind, but not like Mallows models with different "
+        "centers."
+    )
 
 
 def groups(figures):
     """The mixture of Mallows models."""
     found = figures["mixture"]
     of = number(found["n_rankings"])
-    some = "" if found["n_rankings"] == figures["n_rankings"] else f" Of the {of} rankings that order any two items."
+    some = "" if found["n_rankings"] == figures["n_rankings"] else f" Fitted to the {of} rankings that order any items."
     return "\n".join(
         [
             heading("Mixture of Mallows models"),
-            paragraph(f"Groups of rankings, each scattered about a consensus of its own.{some}{_beside(figures)}"),
+            paragraph(f"Groups of rankings, each scattered around its own consensus.{some}{_beside(figures)}"),
             "",
             mixture.write_components(found),
         ]
@@ -150,7 +163,7 @@ def groups(figures):
 
 
 def prediction(figures):
-    """Whether people of different labels rank differently, and how well the label is predicted."""
+    """Whether people with different labels rank differently, and how well the label is predicted."""
     return _label.write(figures["prediction"])
 
 
@@ -169,9 +182,9 @@ SECTIONS = {
 def _lengths(counts, total):
     """How many items the rankings rank: the share of each number, or the mean of many."""
     if len(counts) == 1:
-        return f"Every ranking ranks {counts[0][0]} items."
+        return f"Every ranking contains {counts[0][0]} items."
     mean = sum(m * weight for m, weight in counts) / total
-    mean = f"Rankings rank {mean:.1f} items on average, from {counts[0][0]} to {counts[-1][0]}"
+    mean = f"Rankings contain {mean:.1f} items on average, from {counts[0][0]} to {counts[-1][0]}"
     if len(counts) > MOST_LENGTHS:
         return mean + "."
     return f"{mean} ({', '.join(f'{m}: {percent(weight / total)}' for m, weight in counts)})."

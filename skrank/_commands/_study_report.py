@@ -113,16 +113,15 @@ def _write_certainty(figures):
 
 def _error_in_words(figures):
     share = percent(figures["expected_error"], 0)
-    scale = "below 5 % the neighborhoods are right, above 20 % only the rough layout is."
+    scale = "below 5 %, neighborhoods are reliable; above 20 %, only the rough layout is."
     if figures["error_is_certain"]:
         return (
-            f"The map in {figures['components']} components misses about {share} of the variation of the true places "
-            f"(expected Procrustes error): {scale}"
+            f"The map in {figures['components']} components misses about {share} of the variation of the true "
+            f"positions (expected Procrustes error): {scale}"
         )
     return (
-        "It is too early to tell how much of the variation of the true places the map in "
-        f"{figures['components']} components misses: the expected Procrustes error is {share}, but the true one may be "
-        f"more than twice that ({scale[:-1]}). The errors below are as uncertain."
+        f"The expected Procrustes error of the map in {figures['components']} components is {share}, but with so few "
+        f"responses the true error may be more than twice that ({scale[:-1]}). The errors below are equally uncertain."
     )
 
 
@@ -152,8 +151,8 @@ def _write_raters(figures):
         lines.append(
             paragraph(
                 f"Krippendorff's alpha between raters is {agreement['alpha']:.2f} (95 % interval "
-                f"{agreement['low']:.2f} to {agreement['high']:.2f}), of {agreement['n_triplets']} triplets that "
-                "several raters have answered. Many triplets are close calls, about which careful raters differ."
+                f"{agreement['low']:.2f} to {agreement['high']:.2f}), from {agreement['n_triplets']} triplets with "
+                "responses by several raters. Many triplets are close calls, on which careful raters differ."
             )
         )
     return "\n".join(lines)
@@ -176,7 +175,7 @@ def _write_items(figures):
         table(["item", "responses", "standard error", "nearest to it"], rows, left=(0, 3)),
         "",
         paragraph(
-            "Standard error of the place, in units of the root mean square distance of the items from their center."
+            "Standard error of the position, in units of the root mean square distance of the items from their center."
         ),
     ]
     if len(shown) < figures["n_items"]:

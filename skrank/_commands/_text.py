@@ -1,6 +1,5 @@
 """Plain text for terminals of 104 columns: headings, paragraphs and tables."""
 
-import math
 import textwrap
 
 WIDTH = 104
@@ -65,12 +64,10 @@ def number(value):
     return f"{value:.0f}" if value == round(value) else f"{value:.4g}"
 
 
-def odds(log_odds):
-    """How much better the data fit one order than the reverse one, of the difference of log-likelihoods."""
-    if log_odds <= 0:
-        return "even"
-    ratio = math.exp(min(log_odds, 20.0))
-    return "over 1000 : 1" if ratio > 1000 else f"{ratio:.0f} : 1" if ratio >= 10 else f"{ratio:.1f} : 1"
+def count(value, noun):
+    """A number of things: 1 ballot, 2 ballots, 3 queries."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number(value)} {noun if value == 1 else plural}"
 
 
 def preference(names, certain, most=15, name_width=28):

@@ -1,4 +1,4 @@
-"""Files of triplet answers for the commands: a CSV with columns anchor, near, far and perhaps the answers."""
+"""Files of triplet responses for the commands: a CSV with columns anchor, near, far and perhaps the responses."""
 
 import os
 import re
@@ -30,9 +30,9 @@ WHOLE = re.compile("-?[0-9]{1,18}")
 
 
 class Record(NamedTuple):
-    """What was read: answers as rows (anchor, near, far) of item numbers, the items' labels, a title, true points.
+    """What was read: responses as rows (anchor, near, far) of item numbers, the items' labels, a title, true points.
 
-    Then the rater of each answer, and how many rows were left out.
+    Then the rater of each response, and how many rows were left out.
     """
 
     triplets: np.ndarray
@@ -55,9 +55,9 @@ class Columns(NamedTuple):
 
 
 def generated_record():
-    """Answers generated from points in the plane."""
+    """Responses generated from points in the plane."""
     triplets, points = make_triplets(n_items=100, n_triplets=10_000, noise="logistic", random_state=0)
-    title = "Generated answers: 100 points of a normal distribution in the plane, logistic noise"
+    title = "Generated responses: 100 points of a normal distribution in the plane, logistic noise"
     return Record(triplets, [str(item) for item in range(100)], title, points)
 
 
@@ -68,7 +68,7 @@ def read_record(path, skip_invalid=False):
     columns, n_header = _columns(path, rows[0])
     table, lines = [row for row in rows[n_header:]], lines[n_header:]
     if not table:
-        raise parse_error(path, 1, "no answers: a header and at least two rows are expected.")
+        raise parse_error(path, 1, "no responses: a header and at least two rows are expected.")
     kept: list = []
     kept_lines: list = []
     refused: ValueError | None = None
@@ -189,7 +189,7 @@ def _responses(path, values, lines):
     responses = np.array(values)
     if np.abs(responses).sum(dtype=float) > MOST_ANSWERS:
         line = lines[int(np.abs(responses).argmax())]
-        raise parse_error(path, line, f"the responses count more than {MOST_ANSWERS} answers.")
+        raise parse_error(path, line, f"the counts add up to more than {MOST_ANSWERS} responses.")
     return responses
 
 

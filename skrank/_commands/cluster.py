@@ -6,7 +6,7 @@ from skrank._commands import _input
 from skrank._commands._arguments import positive, whole
 from skrank._commands._files import write_groups
 from skrank._commands._output import Result, add_groups_argument, check_writable
-from skrank._commands._text import hanging, heading, number, one_line, paragraph, percent, preference, table
+from skrank._commands._text import hanging, heading, number, paragraph, percent, preference, table
 from skrank._rankings import aggregate, check_rankings, n_buckets, to_rank_matrix
 from skrank.cluster import cluster_stability
 from skrank.cluster._stability import STABLE, UNSTABLE
@@ -209,7 +209,7 @@ def write(figures):
         f"{number(figures['n_rankings'])} rankings of {figures['n_items']} items.",
     ]
     if figures["unranked"]:
-        lines.append(f"What a ranking leaves out is taken as {figures['unranked']}.")
+        lines.append(f"Unranked items are treated as {figures['unranked']}.")
     return "\n".join([*lines, "", write_clusters(figures, figures["n_rankings"])])
 
 
@@ -219,30 +219,30 @@ def write_clusters(figures, n_rankings):
     if figures["sampled"]:
         n_clustered = figures["n_clustered"]
         remarks = (
-            f" Clustered are {n_clustered} rankings, drawn by their weights."  # as many as they are worth
+            f" {n_clustered} rankings were drawn by their weights and clustered."  # as many as they are worth
             if n_clustered > n_rankings - 1
             else f" A random sample of {n_clustered} of the {number(n_rankings)} rankings was clustered."
         )
     if figures["left_out"] > 0:
-        remarks += f" Left out: {percent(figures['left_out'])} of the rankings, which order no two items."
-    remarks += " " + _verdict_of_all(figures)
+        remarks += f" {percent(figures['left_out'])} of the rankings order no two items and were left out."
+    remarks += " " + what_holds(figures)
     rows = [
         [
             str(place),
-            percent(one["share"]) + _plus_minus(one["standard_error"]),
+            share_text(one),
             str(one["n_rankings"]),
             f"{one['silhouette']:.2f}",
             "-" if np.isnan(one["stability"]) else f"{one['stability']:.2f}",
             f"{one['n_found']} of {figures['n_halves']}",
-            _verdict(one["stability"], figures["stable"]),
+            verdict(one["stability"], figures["stable"]),
         ]
         for place, one in enumerate(figures["clusters"], 1)
     ]
     return "\n".join(
         [
             paragraph(
-                f"{len(figures['clusters'])} clusters, by the {figures['kernel']} kernel and {figures['linkage']} "
-                f"linkage.{remarks}"
+                f"{len(figures['clusters'])} clusters, found with the {figures['kernel']} kernel and "
+                f"{figures['linkage']} linkage.{remarks}"
             ),
             "",
             table(["", "share", "rankings", "silhouette", "stability", "came back", ""], rows, left=[6]),
@@ -252,46 +252,48 @@ def write_clusters(figures, n_rankings):
                 for place, one in enumerate(figures["clusters"], 1)
             ),
             "",
-            paragraph(
-                one_line(
-                    f"""Random halves of the rankings are clustered anew. Share +-: its standard deviation over them,
-                    which is its standard error. Silhouette: 1 if a cluster is compact and far from the others, 0 if it
-                    lies
-                    amid them. Stability: the share of a cluster that stays together in the halves, 1 if it always
-                    does. Came back: the halves that have a cluster which shares more with it than not. Neighbors in a
-                    consensus are joined by > if {percent(SURE, 0)} of the halves or more order them so, otherwise by
-                    ~."""
-                )
-            ),
+            paragraph(LEGEND),
         ]
     )
 
 
-def _verdict_of_all(figures):
+# What the columns of the table mean.
+LEGEND = (
+    "To measure stability, random halves of the rankings are clustered again. Share: with its standard error over the "
+    "halves. Silhouette: 1 if a cluster is compact and far from the others, 0 if it overlaps them. Stability: the "
+    "proportion of the cluster that stays together in the halves. Came back: the number of halves with a cluster that "
+    f"is mostly the same. Neighbors in a consensus are joined by > if at least {percent(SURE, 0)} of the halves agree "
+    "on their order, and by ~ otherwise."
+)
+
+
+def what_holds(figures):
     """Whether the clusters are groups, in a sentence."""
     least = min(one["stability"] for one in figures["clusters"])
     if np.isnan(least):
-        return "Whether halves of the rankings would give the same is not measured: there are too few."
+        return "There are too few rankings to measure whether random halves yield the same clusters."
     if figures["stable"]:
         return (
-            "They are stable: random halves of the rankings give the same clusters, and of rankings that scatter about "
-            "one consensus they would not."
+            "They are stable: random halves of the rankings yield the same clusters, which they would not if all "
+            "rankings scattered around a single consensus."
         )
     first, last = figures["tried"][0]["n_clusters"], figures["tried"][-1]["n_clusters"]
     which = f"No number of clusters from {first} to {last} is stable" if last > first else "They are not stable"
     why = (
-        "random halves give other ones"
+        "random halves yield different ones"
         if least < STABLE
-        else f"rankings that scatter about one consensus often look so, too (p = {figures['pvalue']:.2f})"
+        else f"rankings that scatter around a single consensus often look the same (p = {figures['pvalue']:.2f})"
     )
-    return f"{which}: {why}. Take these for a rough division, not for groups."
+    return f"{which}: {why}. Treat these as a rough division, not as groups."
 
 
-def _plus_minus(error):
-    return "" if np.isnan(error) else f" +- {100 * error:.1f}"
+def share_text(one):
+    """The share of a cluster with its standard error, if there is one."""
+    error = one["standard_error"]
+    return percent(one["share"]) + ("" if np.isnan(error) else f" +- {100 * error:.1f}")
 
 
-def _verdict(stability, all_stable):
+def verdict(stability, all_stable):
     if np.isnan(stability):
         return "not measured"
     if stability >= STABLE:
@@ -320,10 +322,7 @@ def _draw(drawn, figures):
     places = np.array([np.argsort([index[name] for name in one["consensus"]]) for one in clusters])
     colors = plt.get_cmap("viridis")(places[0] / max(len(places[0]) - 1, 1) * 0.95)
     draw_columns(right, places, names, colors, n_rows)
-    heads = [
-        f"{title}\n{percent(one['share'])}{_plus_minus(one['standard_error'])}"
-        for title, one in zip(titles, clusters, strict=True)
-    ]
+    heads = [f"{title}\n{share_text(one)}" for title, one in zip(titles, clusters, strict=True)]
     shares = np.array([one["share"] for one in clusters])
     errors = np.nan_to_num([one["standard_error"] for one in clusters])
     intervals = np.clip([shares - errors, shares + errors], 0, 1).T

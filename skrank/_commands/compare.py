@@ -241,8 +241,8 @@ def _write_scores(figures):
     lines += [
         "",
         paragraph(
-            f"Scores are in {unit}. Ranks: those that an item by itself leaves open; all ranks: ranges that hold for "
-            f"all items at once. {_errors(figures['errors'])}{sure}"
+            f"Scores are in {unit}. Ranks: possible ranks of the item by itself. All ranks: ranges that hold for all "
+            f"items simultaneously. {_errors(figures['errors'])}{sure}"
         ),
     ]
     effect = figures["order_effect"]
@@ -260,7 +260,7 @@ def _write_scores(figures):
 
 
 def _errors(kind):
-    return ERRORS[kind].replace("pass groups", "name them by --judge or --group")
+    return ERRORS[kind].replace("pass groups", "name the column by --judge or --group")
 
 
 def _write_judges(figures):
@@ -269,7 +269,7 @@ def _write_judges(figures):
     for name, gain in found["gains"].items():
         rows.append([name, f"{gain:+.3f}", f"{found['standard_errors'][name]:.3f}", DESCRIPTIONS[name]])
     if found["best"] == "common":
-        verdict = "No description of judges who differ predicts held-out votes better than common scores."
+        verdict = "No model of differences between judges predicts held-out votes better than common scores."
     else:
         verdict = f"Held-out votes are predicted best by {DESCRIPTIONS[found['best']]} ({found['best']})."
     lines = [
@@ -279,8 +279,9 @@ def _write_judges(figures):
         table(["", "gain", "error", ""], rows, left=[0, 3]),
         "",
         paragraph(
-            "Gain: in the log-likelihood of a held-out vote, in nats, over common scores; its standard error is by "
-            "judges. Groups are reported only if halves of the judges find them again and held-out votes gain."
+            "Gain: increase of the mean log-likelihood of a held-out vote over common scores, in nats. Error: its "
+            "standard error over judges. Groups are reported only if random halves of the judges find them again and "
+            "they improve the prediction of held-out votes."
         ),
     ]
     for place, group in enumerate(found["groups"] or [], 1):

@@ -11,7 +11,7 @@ from skrank._commands._arguments import positive, whole
 from skrank._commands._comparisons_input import read_comparisons
 from skrank._commands._files import write_groups
 from skrank._commands._output import Result, add_groups_argument, check_writable, notes
-from skrank._commands._text import hanging, heading, number, one_line, paragraph, percent, preference, table
+from skrank._commands._text import hanging, heading, number, paragraph, percent, preference, table
 from skrank._rankings import check_rankings, n_buckets
 from skrank.inspection._base import wrap_title
 from skrank.inspection._mallows_mixture import N_REDRAWS, SURE, MallowsMixtureDisplay
@@ -110,7 +110,7 @@ def run(arguments):
         "columns": rankings.description,
         "unranked": rankings.unranked,
         "n_rankings": rankings.weights.sum(),
-        "n_distinct": len(np.unique(rankings.ranks[rankings.weights > 0], axis=0)),
+        "n_distinct": len(np.unique(check_rankings(rankings.ranks[rankings.weights > 0]), axis=0)),
         "n_items": len(rankings.item_names),
         "items": rankings.item_names,
         **found,
@@ -280,21 +280,25 @@ def write(figures):
         "distinct.",
     ]
     if figures["voter"]:
-        lines.append(f"They are by {number(figures['n_voters'])} voters (column {figures['voter']!r}), a group each.")
+        lines.append(
+            f"Each of the {number(figures['n_voters'])} voters (column {figures['voter']!r}) belongs to one group."
+        )
     if figures["missing"]:
         lines.append(paragraph(_write_missing(figures)))
     elif figures["unranked"]:
-        lines.append(f"What a ranking leaves out is taken as {figures['unranked']}.")
+        lines.append(f"Unranked items are treated as {figures['unranked']}.")
     lines += ["", write_components(figures)]
     if fit := figures["goodness_of_fit"]:
-        verdict = "more groups are needed" if fit["pvalue"] <= ALPHA else "nothing says that more groups are needed"
+        verdict = (
+            "more groups are needed" if fit["pvalue"] <= ALPHA else "there is no evidence that more groups are needed"
+        )
         if 1 / (fit["n_draws"] + 1) > ALPHA:
-            verdict = f"{fit['n_draws']} draws are too few to tell, take 99"
+            verdict = f"{fit['n_draws']} draws are too few to tell, use --draws 99"
         lines += [
             "",
             paragraph(
-                f"Is one more group needed? It could raise the log-likelihood by {fit['statistic']:.1f}; in draws from "
-                f"this mixture it rises as much with p = {fit['pvalue']:.3f}: {verdict}."
+                f"Is one more group needed? It increases the log-likelihood by {fit['statistic']:.1f}. In data drawn "
+                f"from this mixture, the increase is at least as large with p = {fit['pvalue']:.3f}: {verdict}."
             ),
         ]
     return "\n".join(lines)
@@ -304,14 +308,17 @@ def _write_missing(figures):
     """Which model of missing items, and by how much."""
     found = figures["missing_log_likelihoods"]
     words = {
-        "subset": "each ranking is one of just the items that it ranks",
-        "marginal": "each ranking is part of a full one, of which the places of some items are unknown",
+        "subset": "each ranking is a full ranking of only the items that it contains",
+        "marginal": "each ranking is part of a full ranking in which the places of some items are unknown",
     }
     text = f"Missing items: {words[figures['missing']]}."
     if np.isfinite(found["marginal"]):
         other = "marginal" if figures["missing"] == "subset" else "subset"
-        difference = abs(found["marginal"] - found["subset"])
-        text += f" The other reading, that {words[other]}, is {difference:.0f} nats less likely."
+        difference = found[figures["missing"]] - found[other]
+        text += (
+            f" The log-likelihood of the alternative, that {words[other]}, is {abs(difference):.0f} "
+            f"{'lower' if difference >= 0 else 'higher'}."
+        )
     return text
 
 
@@ -326,7 +333,7 @@ def write_components(figures):
             f"{one['dispersion']:.3f}",
             f"{one['n_rankings']:.0f}",
             "-" if one["stability"] is None else f"{one['stability']:.2f}",
-            _came_back(one, figures["n_halves"]),
+            came_back(one, figures["n_halves"]),
             f"{100 * (1 - min(one['order_agreement'])):.0f} %",
         ]
         for place, one in enumerate(components, 1)
@@ -343,37 +350,50 @@ def write_components(figures):
             ),
             "",
             paragraph(
-                one_line(
-                    f"""95 %: where the share is, by {N_REDRAWS} refits to voters drawn anew. Dispersion: 0 if all of a
-                    group agree, 1 if its rankings are random. Stability: how much of a group random halves of the
-                    voters, searched anew, find again: 1 is all of it, below {STABLE:g} do not rely on it. Came back:
-                    the halves that have a group which shares more with it than not. Least sure order: how many of the
-                    refits reverse the closest two neighbors. Neighbors that more than {percent(1 - SURE)} reverse
-                    are joined by ~, others by >."""
-                )
+                f"{LEGEND} Least sure order: the proportion of refits that reverse the least certain pair of "
+                f"neighbors. {ORDER_LEGEND}"
             ),
         ]
     )
+
+
+# What the columns of the table mean.
+LEGEND = (
+    f"95 %: confidence interval of the share, from {N_REDRAWS} refits to resampled voters. Dispersion: 0 if all "
+    "members of a group agree, 1 if their rankings are random. Stability: how much of the group is found again in "
+    f"random halves of the voters; 1 is all of it, and a group below {STABLE:g} is not reliable. Came back: the number "
+    "of halves with a group that is mostly the same."
+)
+ORDER_LEGEND = (
+    f"Neighbors in a consensus are joined by ~ if more than {percent(1 - SURE)} of the refits reverse them, and by > "
+    "otherwise."
+)
 
 
 def what_holds(figures):
     """Which groups would be found again, in plain words."""
     components, n_halves = figures["components"], figures["n_halves"]
     if n_halves is None:
-        return "There are too few voters for halves: whether the groups would be found again is not known."
+        return "There are too few voters to check by random halves whether the groups would be found again."
     if len(components) == 1:
-        return "One group: nothing says that halves of the voters would give the same two groups or more."
+        return (
+            "One group: there is no evidence that random halves of the voters would yield the same two or more groups."
+        )
     weak = [one["stability"] < STABLE for one in components]
     words = [
         f" Group {place} came back in {one['n_found']} of {n_halves} halves: {verdict(one['stability'])}."
         for place, one in enumerate(components, 1)
         if one["stability"] < VERY_STABLE
     ]
-    others = "of which other voters would not give all" if any(weak) else "which random halves of the voters find again"
+    others = (
+        "not all of which would be found again with other voters"
+        if any(weak)
+        else "which random halves of the voters find again"
+    )
     return f"{len(components)} groups, {others}." + "".join(words)
 
 
-def _came_back(component, n_halves):
+def came_back(component, n_halves):
     return "-" if n_halves is None else f"{component['n_found']} of {n_halves}"
 
 

@@ -187,7 +187,7 @@ def clusters(rankings, distinct):
 
 
 def prediction(rankings, distinct):
-    """Whether people of different labels rank differently, and how well a label is predicted."""
+    """Whether people with different labels rank differently, and how well a label is predicted."""
     return None if rankings.labels is None else _label.describe(_input.with_labels(rankings))
 
 

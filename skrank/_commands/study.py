@@ -7,7 +7,7 @@ import zlib
 from skrank._commands import _output, _study_files, _study_report
 from skrank._commands._arguments import positive, whole
 from skrank._commands._output import Result, check_writable
-from skrank._commands._text import heading, paragraph, shorten, table
+from skrank._commands._text import count, heading, paragraph, shorten, table
 from skrank.manifold import TripletStudy
 
 HELP = "Run a study with people: sheets and pages with 'is A more like B or like C?', their responses, and a map."
@@ -222,7 +222,7 @@ def write_asked(figures):
     raters = figures["raters"]
     rows = [[shorten(one["rater"], 30), str(one["n_queries"]), one["files"][1]] for one in raters[:SHOWN_ROWS]]
     lines = [
-        heading(f"{figures['n_queries']} queries for {len(raters)} raters", "="),
+        heading(f"{count(figures['n_queries'], 'query')} for {count(len(raters), 'rater')}", "="),
         table(["rater", "queries", "page (beside it the same as .csv)"], rows, left=(0, 2)),
     ]
     if len(raters) > SHOWN_ROWS:

@@ -301,7 +301,7 @@ def write(figures):
     verdict = (
         f"The two sets of rankings differ (p = {figures['pvalue']:.2g})."
         if differ
-        else f"Nothing says that the two sets of rankings differ (p = {figures['pvalue']:.2g})."
+        else f"There is no evidence that the two sets of rankings differ (p = {figures['pvalue']:.2g})."
     )
     notable = sum(one["pvalue"] <= ALPHA for one in figures["items"])
     rows = [
@@ -319,22 +319,23 @@ def write(figures):
     n_items = len(figures["items"])
     return "\n".join(
         [
-            heading("Do two sets of rankings come from one distribution?", "="),
+            heading("Do two sets of rankings come from the same distribution?", "="),
             *(_describe(letter, one) for letter, one in (("A", first), ("B", second))),
             "",
             paragraph(
-                f"{verdict} The squared MMD of the {figures['kernel']} kernel{scale} is {figures['statistic']:.3g}; "
-                f"chance takes it above {figures['null_quantiles'][0.95]:.3g} in 5 % of {figures['n_permutations']} "
-                "random divisions."
+                f"{verdict} The squared MMD of the {figures['kernel']} kernel{scale} is {figures['statistic']:.3g}. "
+                f"By chance, it exceeds {figures['null_quantiles'][0.95]:.3g} in 5 % of random divisions "
+                f"({figures['n_permutations']} were drawn)."
             ),
             "",
             table(["", "place in A", "in B", "net wins in A", "in B", "difference", "in errors", "p"], rows, left=[0]),
             *([f"(the first {MOST_ITEMS} of {n_items} items)"] if n_items > MOST_ITEMS else []),
             "",
             paragraph(
-                "Place: in the set's consensus (Kemeny's). Net wins: items that it beats less those that beat it, mean "
-                "over the rankings. In errors: the difference in standard errors, those of random divisions; p: how "
-                f"often chance takes any item so far. {notable} of {n_items} items differ with p of {ALPHA:g} or less."
+                "Place: in the Kemeny consensus of the set. Net wins: items that it beats minus items that beat it, "
+                "averaged over the rankings. In errors: the difference divided by its standard error over random "
+                "divisions. p: the proportion of random divisions in which any item differs that much. "
+                f"{notable} of {n_items} items differ with p <= {ALPHA:g}."
             ),
         ]
     )
@@ -351,15 +352,15 @@ def _write_pairs(figures):
     return "\n".join(
         [
             heading(f"Do the groups of {figures['by']} rank alike?", "="),
-            paragraph(f"{differ} of {len(rows)} pairs of groups differ with a p of {ALPHA:g} or less after Holm."),
+            paragraph(f"{differ} of {len(rows)} pairs of groups differ with p <= {ALPHA:g} after Holm's correction."),
             "",
             table(["", "rankings"], sizes, left=[0]),
             "",
             table(["", "", "p", "p (Holm)"], rows, left=[0, 1]),
             "",
             paragraph(
-                "p: of the maximum mean discrepancy of the two groups; Holm: allowing for the number of pairs. To see "
-                "where two of them differ, compare them in a file of their own."
+                "p: permutation test of the maximum mean discrepancy of the two groups. Holm: corrected for the number "
+                "of pairs. To see where two groups differ, compare them in a file of their own."
             ),
         ]
     )
@@ -367,8 +368,8 @@ def _write_pairs(figures):
 
 def _describe(letter, sample):
     if not sample["are_counts"]:
-        worth = f"worth {sample['n_rankings']:.1f} equal ones by their weights"
-        return f"{letter}: {sample['title']}, {sample['n_tested']} people tested, all {worth}"
+        size = f"the weights of all correspond to {sample['n_rankings']:.1f} people"
+        return f"{letter}: {sample['title']}, {sample['n_tested']} people tested ({size})"
     tested = "" if sample["n_tested"] == sample["n_rankings"] else f", {sample['n_tested']} of them tested"
     return f"{letter}: {sample['title']}, {number(sample['n_rankings'])} rankings{tested}"
 

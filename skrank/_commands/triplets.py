@@ -1,4 +1,4 @@
-"""`skrank triplets`: coordinates from recorded answers to "is A more like B or like C?"."""
+"""`skrank triplets`: coordinates from recorded responses to "is A more like B or like C?"."""
 
 import csv
 import warnings
@@ -37,15 +37,15 @@ The optional column rater is the person who responded, and count is how often a 
 ignored. The header can be omitted if all items are integers: three columns are then read as anchor, near, far, and
 a fourth as responses (or counts, negative for `far`).
 
---json prints an object with: title, n_answers, n_questions, n_items, answers_per_item (median, min, max), n_repeated
-  (questions asked more than once), agreement (share of their answers that agree with their majority, null if none),
-  n_skipped (rows left out by --skip-invalid), n_fitted, n_held_out, n_left_out (held-out answers about items unseen in
-  the fit),
+--json prints an object with: title, n_responses, n_queries, n_items, responses_per_item (median, min, max),
+  n_repeated (queries asked more than once), agreement (share of their responses that agree with the majority, null if
+  none), n_skipped (rows left out by --skip-invalid), n_fitted, n_held_out, n_left_out (held-out responses about items
+  unseen in the fit),
   accuracy: of each number of components, with components, fitted, held_out, standard_error, z (held_out less one half,
     in standard errors of guesses),
   components, alpha, lapse (null, a rate, or one of each rater, with rater, rate), n_iter,
   scales (standard deviations along the axes), procrustes_error (null if the true points are unknown),
-  items: each with item, n_answers, coordinates, nearest (items),
+  items: each with item, n_responses, coordinates, nearest (items),
   notes."""
 
 LEAST_COMPARED, MOST_COMPARED = 3, 10  # components in the table, which goes on while held-out accuracy gains
@@ -89,11 +89,11 @@ def _alpha(text):
 
 
 def run(arguments):
-    """Fit, and test on held-out questions."""
+    """Fit, and test on held-out queries."""
     if arguments.output:
         check_writable(arguments.output, "--output")
     record = generated_record() if arguments.file is None else read_record(arguments.file, arguments.skip_invalid)
-    answers = _answers(record)
+    responses = _responses(record)
     alpha, lapse = _choose(record, arguments)
     prediction = _predict(record, arguments, alpha, lapse)
     model = _model(record, arguments.components, arguments, alpha, lapse).fit(record.triplets, rater=record.raters)
@@ -101,7 +101,7 @@ def run(arguments):
         _write_coordinates(arguments.output, record.items, model.embedding_)
     figures = {
         "title": record.title,
-        **answers,
+        **responses,
         **prediction,
         **_describe(record, model),
         "notes": [],
@@ -114,18 +114,18 @@ def run(arguments):
 
 
 # ---------------------------------------------------------------- figures
-def _answers(record):
+def _responses(record):
     per_item = np.bincount(record.triplets.ravel(), minlength=len(record.items))
-    questions = query_codes(record.triplets)
-    lower_is_nearer = np.bincount(questions, record.triplets[:, 1] < record.triplets[:, 2])
-    asked = np.bincount(questions)
+    queries = query_codes(record.triplets)
+    lower_is_nearer = np.bincount(queries, record.triplets[:, 1] < record.triplets[:, 2])
+    asked = np.bincount(queries)
     again = asked > 1
     majority = np.maximum(lower_is_nearer, asked - lower_is_nearer)
     return {
-        "n_answers": len(record.triplets),
-        "n_questions": len(asked),
+        "n_responses": len(record.triplets),
+        "n_queries": len(asked),
         "n_items": len(record.items),
-        "answers_per_item": {"median": np.median(per_item), "min": per_item.min(), "max": per_item.max()},
+        "responses_per_item": {"median": np.median(per_item), "min": per_item.min(), "max": per_item.max()},
         "n_skipped": record.n_skipped,
         "n_repeated": int(again.sum()),
         "agreement": majority[again].sum() / asked[again].sum() if again.any() else None,
@@ -157,14 +157,16 @@ def _data(record):
 def _predict(record, arguments, alpha, lapse):
     groups = query_codes(record.triplets)
     if groups.max() < 1:
-        raise ValueError("all answers are to one question: there is nothing to hold out.")
+        raise ValueError("all responses are to the same query, so none can be held out.")
     split = GroupShuffleSplit(1, test_size=arguments.held_out, random_state=arguments.seed)
     train, test = next(split.split(record.triplets, groups=groups))
     seen = np.zeros(len(record.items), bool)
     seen[record.triplets[train]] = True
     known = test[seen[record.triplets[test]].all(axis=1)]
     if not len(known):
-        raise ValueError("every held-out answer is about an item that no other answer contains: there are too few.")
+        raise ValueError(
+            "there are too few responses: every held-out one is about an item that no other response contains."
+        )
     fitted, held_out = record.triplets[train], record.triplets[known]
     raters = None if record.raters is None else record.raters[train]
     rows: list[dict] = []
@@ -174,7 +176,7 @@ def _predict(record, arguments, alpha, lapse):
         if n_components != arguments.components and (not gains or n_components > MOST_COMPARED):
             continue
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the fit on all answers tells what is wrong
+            warnings.simplefilter("ignore")  # the fit to all responses tells what is wrong
             model = _model(record, n_components, arguments, alpha, lapse).fit(fitted, rater=raters)
         accuracy = triplet_accuracy(model.embedding_, held_out)
         standard_error, of_guesses = _errors(model.predict(held_out), held_out, groups[known], accuracy)
@@ -207,7 +209,7 @@ def _describe(record, model):
     embedding = model.embedding_
     n_neighbors = min(N_NEIGHBORS, len(record.items) - 1)
     neighbors = NearestNeighbors(n_neighbors=n_neighbors + 1).fit(embedding).kneighbors(embedding)[1]
-    n_answers = np.bincount(record.triplets.ravel(), minlength=len(record.items))
+    n_responses = np.bincount(record.triplets.ravel(), minlength=len(record.items))
     return {
         "components": embedding.shape[1],
         "alpha": model.alpha_,
@@ -218,7 +220,7 @@ def _describe(record, model):
         "items": [
             {
                 "item": record.items[item],
-                "n_answers": n_answers[item],
+                "n_responses": n_responses[item],
                 "coordinates": embedding[item],
                 "nearest": [record.items[other] for other in near if other != item][:n_neighbors],
             }
@@ -278,29 +280,29 @@ def _draw(model, record):
 # ---------------------------------------------------------------- text
 def write(figures, output=None):
     """The figures as text."""
-    sections = [_write_answers(figures), _write_prediction(figures), _write_embedding(figures)]
+    sections = [_write_responses(figures), _write_prediction(figures), _write_embedding(figures)]
     if output:
         sections.append(paragraph(f"The coordinates of all {figures['n_items']} items are in {output}."))
     return "\n\n\n".join(sections)
 
 
-def _write_answers(figures):
-    per_item = figures["answers_per_item"]
+def _write_responses(figures):
+    per_item = figures["responses_per_item"]
     lines = [
         heading(figures["title"], "="),
         paragraph(
-            f"{figures['n_answers']} answers to {figures['n_questions']} different questions about "
-            f"{figures['n_items']} items. An item occurs in {per_item['median']:.0f} answers (median; "
-            f"{per_item['min']} to {per_item['max']})."
+            f"{figures['n_responses']} responses to {figures['n_queries']} different queries about "
+            f"{figures['n_items']} items. An item occurs in {per_item['median']:.0f} responses "
+            f"(median; {per_item['min']} to {per_item['max']})."
         ),
     ]
     if figures["n_skipped"]:
-        lines.append(paragraph(f"{figures['n_skipped']} rows could not be read and are left out."))
+        lines.append(paragraph(f"{figures['n_skipped']} rows could not be read and were left out."))
     if figures["n_repeated"]:
         lines.append(
             paragraph(
-                f"{figures['n_repeated']} questions were answered more than once. {percent(figures['agreement'])} of "
-                "their answers agree with their majority."
+                f"{figures['n_repeated']} queries were asked more than once. {percent(figures['agreement'])} of their "
+                "responses agree with the majority."
             )
         )
     return "\n".join(lines)
@@ -320,41 +322,41 @@ def _write_prediction(figures):
     ]
     return "\n".join(
         [
-            heading("Prediction of held-out answers"),
+            heading("Prediction of held-out responses"),
             paragraph(
-                f"Fitted to {figures['n_fitted']} answers, asked about {figures['n_held_out']} others (no question is "
+                f"Fitted to {figures['n_fitted']} responses, evaluated on {figures['n_held_out']} others (no query is "
                 "in both"
-                + (f"; {left_out} held-out answers about items unseen in the fit are left out" if left_out else "")
+                + (f"; {left_out} held-out responses about items unseen in the fit are left out" if left_out else "")
                 + "). Guessing predicts 50 %."
             ),
             "",
             table(["components", "fitted", "held out", "error", "errors above chance"], rows),
             "",
             paragraph(
-                "Error: standard error of the held-out share, over questions; errors above chance: (share - 50 %) / "
-                "(its standard error if all predictions were guesses)."
+                "Error: standard error of the held-out percentage, over queries. Errors above chance: how many "
+                "standard errors of pure guessing it is above 50 %."
             ),
         ]
     )
 
 
 def _write_embedding(figures):
-    shown = sorted(figures["items"], key=lambda one: -one["n_answers"])[:SHOWN_ITEMS]
+    shown = sorted(figures["items"], key=lambda one: -one["n_responses"])[:SHOWN_ITEMS]
     width = WIDTH // (N_NEIGHBORS + 2)
     rows = [
         [
             shorten(one["item"], width),
-            str(one["n_answers"]),
+            str(one["n_responses"]),
             ", ".join(shorten(other, width - 2) for other in one["nearest"]),
         ]
         for one in shown
     ]
     lines = [
-        heading(f"Embedding of all answers in {figures['components']} components"),
+        heading(f"Embedding of all responses in {figures['components']} components"),
         paragraph(
             f"Stochastic triplet embedding with alpha = {figures['alpha']:.3g}, {figures['n_iter']} iterations. "
             f"Standard deviations along its axes: {', '.join(f'{length:.2f}' for length in figures['scales'])}, in the "
-            "unit in which squared distances that differ by 1 are told apart by 73 % of the answers."
+            "unit in which squared distances that differ by 1 are told apart by 73 % of the responses."
         ),
     ]
     if figures["lapse"] is not None:
@@ -362,22 +364,22 @@ def _write_embedding(figures):
     if figures["procrustes_error"] is not None:
         lines.append(
             paragraph(
-                "Its Procrustes error against the points that the answers were generated from is "
-                f"{figures['procrustes_error']:.4f} (0: equal up to scale and rotation, 1: nothing in common)."
+                "Its Procrustes error relative to the points that the responses were generated from is "
+                f"{figures['procrustes_error']:.4f} (0: equal up to scale and rotation, 1: unrelated)."
             )
         )
-    lines += ["", table(["item", "answers", "nearest to it"], rows, left=(0, 2))]
+    lines += ["", table(["item", "responses", "nearest to it"], rows, left=(0, 2))]
     if len(shown) < figures["n_items"]:
-        lines.append(f"(the {len(shown)} of {figures['n_items']} items with the most answers)")
+        lines.append(f"(the {len(shown)} of {figures['n_items']} items with the most responses)")
     return "\n".join(lines)
 
 
 def _write_lapse(lapse):
     if not isinstance(lapse, list):
-        return f"About {percent(lapse)} of the answers are wrong whatever the distances."
+        return f"About {percent(lapse)} of the responses are wrong regardless of the distances."
     shown = sorted(lapse, key=lambda one: -one["rate"])[:SHOWN_ITEMS]
     rates = ", ".join(f"{shorten(one['rater'], 20)} {percent(one['rate'], 0)}" for one in shown)
     return (
-        "Answers that are wrong whatever the distances, by rater (50 % is guessing; the highest of "
+        "Responses that are wrong regardless of the distances, by rater (50 % is guessing; the highest of "
         f"{len(lapse)}): {rates}."
     )

@@ -13,10 +13,10 @@ ELO_ZERO = 1000.0
 Unit = Literal["log-odds", "elo"]
 
 ERRORS = {
-    "model": "Errors are those of the model, which takes all comparisons to be independent. If one judge, or one "
-    "prompt, made many of them, they are too small: pass groups.",
-    "robust": "Errors are robust against ties, but take all comparisons to be independent. If one judge, or one "
-    "prompt, made many of them, they are too small: pass groups.",
+    "model": "Errors are those of the model, which assumes independent comparisons. If many are by the same judge or "
+    "about the same prompt, the errors are too small: pass groups.",
+    "robust": "Errors are robust against ties, but assume independent comparisons. If many are by the same judge or "
+    "about the same prompt, the errors are too small: pass groups.",
     "clustered": "Errors are clustered by groups (CR3).",
 }
 

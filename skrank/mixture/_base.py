@@ -346,7 +346,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         if not counted.any():
             raise ValueError("X orders no two items in any list of a positive weight. A mixture needs lists that do.")
         if not informative.all():
-            _warn_of_silent(np.count_nonzero(~informative), len(lists))
+            _warn_of_silent(informative, weights)
         return Catalog(lists, counted, DRAWN * self.subsample, self._generator())
 
     def _check(self, X, reset=False):
@@ -371,7 +371,8 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
             raise ValueError("No voter of a positive sample_weight orders two items.")
         if warn:
             voters = np.arange(len(ranks)) if groups is None else check_groups(groups, len(ranks))
-            _warn_of_silent(len(np.unique(voters[~informative])), voters.max() + 1)
+            first = np.unique(voters, return_index=True)[1]
+            _warn_of_silent(informative[first], None if weights is None else weights[first])
         return counted
 
     def _predicted_table(self, X, sample_weight, groups, counted):
@@ -875,10 +876,14 @@ def _is_small(X):
     return X.shape[1] <= DENSE_ITEMS and 4 * np.prod(X.shape, dtype=float) <= get_config()["working_memory"] * 2**20
 
 
-def _warn_of_silent(n_silent, n_voters):
+def _warn_of_silent(informative, weights):
+    weights = np.ones(len(informative)) if weights is None else weights
+    n_silent = weights[~informative].sum()
+    if not n_silent:
+        return
     message = (
-        f"{n_silent} of {n_voters} voters order no two items. They do not count in the fit; predicted for them are the "
-        "weights of the components."
+        f"{n_silent:.10g} of {weights.sum():.10g} voters order no two items. They do not affect the "
+        "fit, and the weights of the components are predicted for them."
     )
     warn_caller(message, InsufficientDataWarning)
 

@@ -41,7 +41,7 @@ def test_there_are_as_many_clusters_as_groups(run, n_groups):
     X, y = groups(n_groups)
     code, text, error = run(X)
     assert (code, error) == (0, "")
-    assert f"{n_groups} clusters, by the kendall kernel and ward linkage." in text
+    assert f"{n_groups} clusters, found with the kendall kernel and ward linkage." in text
     assert "They are stable: random halves" in " ".join(text.split())
     shares = [float(share) for share in re.findall(r"^\d +(\d+\.\d) % .* stable$", text, re.MULTILINE)]
     np.testing.assert_allclose(shares, np.sort(np.bincount(y))[::-1] / 1.5, atol=0.06)
@@ -86,7 +86,7 @@ def test_few_rankings_of_few_items_look_stable_and_are_not_called_so(run):
     assert figures["pvalue"] > 0.05
     assert not figures["stable"]
     text = " ".join(run(X)[1].split())
-    assert "rankings that scatter about one consensus often look so, too (p = " in text
+    assert "rankings that scatter around a single consensus often look the same (p = " in text
     assert not re.search(r"halves? +stable|\d stable", text)
 
 
@@ -98,7 +98,7 @@ def test_halves_too_small_are_not_measured(run):
 
 def test_a_cloud_gets_a_warning(run):
     text = " ".join(run(make_rankings(200, 8, phi=0.95, random_state=0))[1].split())
-    assert "No number of clusters from 2 to 8 is stable: random halves give other ones." in text
+    assert "No number of clusters from 2 to 8 is stable: random halves yield different ones." in text
     assert "do not rely on it" in text
 
 
@@ -113,7 +113,7 @@ def test_weights_and_order_do_not_matter_and_samples_are_said(run, tmp_path, cap
 def test_rankings_that_say_nothing_are_left_out(run):
     X = np.vstack([groups(2)[0], np.zeros((50, 6))])
     text = " ".join(run(X, "-k", "2")[1].split())
-    assert "Left out: 25.0 % of the rankings, which order no two items." in text
+    assert "25.0 % of the rankings order no two items and were left out." in text
 
 
 @pytest.mark.parametrize("options", [("--kernel", "mallows"), ("--linkage", "average"), ("--kernel", "hamming")])

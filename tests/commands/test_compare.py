@@ -45,7 +45,7 @@ def test_without_a_file_it_ranks_baseball_teams(capsys):
     text = capsys.readouterr().out
     assert "273 comparisons of 7 items; 0.0 % are ties." in text
     assert text.index("Milwaukee") < text.index("Detroit") < text.index("Baltimore")
-    assert "they are too small: name them by --judge or --group" in " ".join(text.split())
+    assert "the errors are too small: name the column by --judge or --group" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 104
     assert main(["compare", "--judge", "x"]) == 2
 
@@ -90,7 +90,7 @@ def test_text_output_and_groups(run, tmp_path):
 
 def test_judges_who_are_alike_make_no_groups(run):
     _, text, _ = run(judged(groups=False))
-    assert "No description of judges who differ predicts held-out votes better" in " ".join(text.split())
+    assert "No model of differences between judges predicts held-out votes better" in " ".join(text.split())
     assert "Group 1" not in text
 
 

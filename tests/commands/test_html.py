@@ -48,6 +48,11 @@ def test_the_page_of_the_apa(tmp_path, capsys):
     assert "15449 rankings of 5 items, 205 of them distinct." in text
     assert "C beats every other item by majority." in text
     assert "prefer C to A" in text
+    assert "3 groups, which random halves of the voters find again." in text
+    assert "No number of clusters from 2 to 8 is stable" in text
+    clusters = text[text.index("Clusters of rankings") :]
+    assert re.search(r"\d of 30 [A-E]( [>~] [A-E]){4}", clusters)
+    assert "~" in clusters[: clusters.index("To measure stability")]  # an order that halves reverse is not certified
     assert page.rects == 5 * 6 + 5 * 4  # five places and none, and the pairs of items
     assert not re.search(r"https?:|url\(|@import", content)
 
@@ -65,7 +70,7 @@ def test_names_are_escaped_and_a_label_has_its_section(tmp_path):
     assert "x<y" not in content
     text = " ".join(" ".join(Page(content).text).split())
     assert all(name in text for name in names)
-    assert "Do people of different labels rank differently?" in text
+    assert "Do people with different labels rank differently?" in text
     assert "Columns: items (ranks):" in text
 
 

@@ -69,7 +69,7 @@ def test_the_text_says_whether_they_differ(tmp_path, capsys, samples):
     assert re.search(r"^[ae] +[15] +[15] +[+-]\d\.\d\d", text, re.MULTILINE)
     assert max(map(len, text.splitlines())) <= 104 + len(x)
     same = write(tmp_path / "same.csv", make_rankings(70, 5, phi=0.7, center=range(5), random_state=5))
-    assert "Nothing says that the two sets of rankings differ" in run(capsys, x, same)[1]
+    assert "There is no evidence that the two sets of rankings differ" in run(capsys, x, same)[1]
 
 
 def test_columns_may_be_in_another_order_and_counts_are_rankings(tmp_path, capsys, samples):
@@ -268,7 +268,7 @@ def test_survey_weights_count(tmp_path, capsys):
     first = next(one for one in figures["items"] if one["item"] == "a")
     assert first["net_wins"][1] == pytest.approx(np.average(3 - 2 * X[:40, 0], weights=weights[:40]))
     text = " ".join(run(capsys, *options, "--weight", "w", "--permutations", "99")[1].split())
-    assert "40 people tested, all worth 22.7 equal ones by their weights" in text
+    assert "40 people tested (the weights of all correspond to 22.7 people)" in text
     # Equal weights are no weights.
     equal = path.with_name("equal.csv")
     equal.write_text(path.read_text(encoding="utf-8").replace(",0.2,", ",2,").replace(",3.0,", ",2,"), encoding="utf-8")

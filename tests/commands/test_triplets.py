@@ -35,7 +35,7 @@ def run(tmp_path, capsys):
 def test_without_a_file_it_reports_on_generated_answers(capsys):
     assert main(["triplets"]) == 0
     text = capsys.readouterr().out
-    assert "10000 answers to 9897 different questions about 100 items." in " ".join(text.split())
+    assert "10000 responses to 9897 different queries about 100 items." in " ".join(text.split())
     assert float(re.search(r"generated from is\s+(0\.\d+)", text)[1]) < 0.03
     held_out = {int(row[0]): float(row[1]) for row in re.findall(r"^ +(\d)  +\d+\.\d % +(\d+\.\d) %", text, re.M)}
     assert sorted(held_out) == [1, 2, 3, 4]  # no gain after 2
@@ -49,7 +49,7 @@ def test_output_and_options(run, tmp_path):
         HEADER + ROWS, "--components", "4", "--output", str(path), "--held-out", "0.5", "--alpha", "2"
     )
     assert (code, error) == (0, "")
-    assert "Embedding of all answers in 4 components" in text
+    assert "Embedding of all responses in 4 components" in text
     assert "alpha = 2" in text
     with open(path, encoding="utf-8") as file:
         rows = list(csv.reader(file))
@@ -94,7 +94,7 @@ def test_names_are_sorted_as_text(tmp_path):
 def test_repeated_questions_are_never_split(run):
     code, text, _ = run("0,1,2\n" * 10 + "0,2,1\n" * 5 + ROWS)
     assert code == 0
-    assert "questions were answered more than once" in text
+    assert "queries were asked more than once" in text
 
 
 def test_warnings_are_printed(run):
@@ -108,16 +108,16 @@ def test_warnings_are_printed(run):
     [
         ("", "line 1: the file is empty"),
         ("anchor,near\n0,1\n", "line 1: the header names anchor, near only"),
-        ("anchor,near,far\n", "line 1: no answers"),
+        ("anchor,near,far\n", "line 1: no responses"),
         ("anchor,near,far\n0,1,2\n0,1\n", "line 3: 2 cells, but the first line has 3"),
         ("anchor,near,far\n0,1,2\n0,,2\n", "line 3: the near is empty"),
         ("0,1,2\n3,03,1\n", "line 2: the three items of a triplet must differ, but are 3, 03, 1"),
         ("0,1,2\n3,3,1\n", "line 2: the three items of a triplet must differ, but are 3, 3, 1"),
         ("0,1,2,1\n0,2,1,maybe\n", "line 2: the response 'maybe' is neither"),
-        ("0,1,2,999999999\n", "line 1: the responses count more than 100000000 answers"),
+        ("0,1,2,999999999\n", "line 1: the counts add up to more than 100000000 responses"),
         ("0,1,2,5\n0,2,1,0\n", "line 2: a response of 0 among counts is undecided"),
         ('anchor,near,far\n0,"1,2\n', "line 2: unexpected end of data"),
-        ("0,1,2\n0,2,1\n", "there is nothing to hold out"),
+        ("0,1,2\n0,2,1\n", "so none can be held out"),
     ],
 )
 def test_bad_files_name_the_line(run, text, message):
@@ -191,7 +191,7 @@ def test_invalid_rows_are_counted_where_they_are_to_be_skipped(run):
     assert (code, "line 2" in error) == (2, True)
     code, out, _ = run(HEADER + bad + ROWS, "--skip-invalid")
     assert code == 0
-    assert "3 rows could not be read and are left out." in out
+    assert "3 rows could not be read and were left out." in out
     code, _, error = run(HEADER + bad, "--skip-invalid")
     assert (code, "line 2: the three items of a triplet must differ" in error) == (2, True)
 

@@ -117,6 +117,9 @@ def test_voters_who_order_nothing_do_not_count_but_are_predicted():
     silent[:10, 2] = 1
     with pytest.warns(InsufficientDataWarning, match="30 of 430 voters order no two items"):
         mixture = MallowsMixture(2, random_state=0).fit(np.vstack([X, silent]))
+    counts = np.repeat([1, 3], [len(X), 30])
+    with pytest.warns(InsufficientDataWarning, match="90 of 490 voters order no two items"):
+        MallowsMixture(2, random_state=0).fit(np.vstack([X, silent]), sample_weight=counts)
     without = MallowsMixture(2, random_state=0).fit(X)
     assert mixture.description_length_ == without.description_length_
     np.testing.assert_allclose(mixture.predict_proba(silent[:1]), [mixture.weights_])
