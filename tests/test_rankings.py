@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 from skrank._mallows import settle, uniform_positions
 from skrank._rankings import (
     MISSING,
+    _lexicographic_order,
     aggregate,
     bucket_places,
     bucket_sizes,
@@ -242,3 +243,13 @@ def test_settled_random_positions_are_consistent_and_cover_all(consistent_rankin
     ranks = densify(row[None])
     draws = settle(ranks, uniform_positions(rng.integers(0, 2**63, (1, 4000, 5), dtype=np.uint64)))[0]
     assert sorted(map(tuple, np.unique(draws, axis=0))) == sorted(map(tuple, consistent_rankings(row)))
+
+
+@pytest.mark.parametrize("n_distinct", [2, 40, 10_000])
+@pytest.mark.parametrize("n_first", [1, 30, 10_000])
+def test_the_lexicographic_order_of_words(n_distinct, n_first):
+    rng = np.random.default_rng(0)
+    words = np.stack([rng.integers(n_first, size=5000), rng.integers(n_distinct, size=5000), np.arange(5000) % 3])
+    words = words.astype(np.uint64)
+    np.testing.assert_array_equal(words[:, _lexicographic_order(words)], words[:, np.lexsort(words[::-1])])
+    np.testing.assert_array_equal(words[0][_lexicographic_order(words[:1])], np.sort(words[0]))
