@@ -188,4 +188,5 @@ def is_close(indices):
     """Whether the least stable component is too near the limit to tell, at this number of halves."""
     least = indices[:, indices.mean(axis=0).argmin()]
     error = max(least.std(ddof=1), LEAST_DEVIATION) / np.sqrt(len(least))
-    return bool(abs(least.mean() - STABLE) < CLOSE * error)
+    above = least.mean() - STABLE
+    return bool(-error < above < CLOSE * error)

@@ -211,7 +211,8 @@ class Search:
         if not self.options.with_polish:
             return mixture
         k, seed = mixture.n_components, self.rng.integers(2**63)
-        anew = delayed(run)(self.rows, KMeans(), k, seed, self.options)
+        options = replace(self.options, n_kept=2, n_finalists=1, n_splits=2)
+        anew = delayed(run)(self.rows, KMeans(), k, seed, options)
         anew = self._beside(halves, [anew], k, SOME_HALVES)[0].mixture
         return ranked(self.rows, [mixture, anew], self.options.least_weight(self.rows))[0]
 
