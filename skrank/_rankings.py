@@ -288,7 +288,7 @@ def densify(values):
     """Densified form of real numbers with NaN, shape (n_samples, n_items)."""
     n_samples, n_items = values.shape
     ranks = np.empty((n_samples, n_items), rank_dtype(n_items))
-    for rows in row_blocks(n_samples, 40 * n_items, max_rows=1 << 14):
+    for rows in row_blocks(n_samples, 40 * n_items, max_rows=1 << 11):
         ranks[rows] = _densify_block(values[rows])
     return ranks
 
@@ -302,7 +302,8 @@ def _densify_block(values):
         return np.full(values.shape, MISSING)
     low = present.min()
     # Python's numbers: the span of large integers must not be rounded as floats.
-    if present.max().item() - low.item() < 64 and (present == np.rint(present)).all():
+    is_whole = present.dtype.kind in "iu" or bool((present == np.rint(present)).all())
+    if is_whole and present.max().item() - low.item() < 64:
         return _densify_small(values, low, missing)
     order = np.argsort(values, axis=1, kind="stable")  # NaN goes last
     ascending = np.take_along_axis(values, order, axis=1)
@@ -341,7 +342,11 @@ def n_ranked(ranks):
 
 def n_buckets(ranks):
     """Number of buckets of each ranking, shape (n_samples,)."""
-    return ranks.max(axis=1).astype(np.intp) + 1
+    buckets = np.empty(len(ranks), np.intp)
+    for rows in row_blocks(len(ranks), ranks.shape[1], max_rows=1 << 13):
+        np.max(np.ascontiguousarray(ranks[rows].T), axis=0, out=buckets[rows], initial=MISSING)
+    buckets += 1
+    return buckets
 
 
 def rows_with_ties(ranks):
@@ -448,30 +453,38 @@ def aggregate(ranks, sample_weight=None):
     -------
     WeightedRankings
     """
-    n_samples = len(ranks)
-    kept = np.arange(n_samples) if sample_weight is None else np.flatnonzero(sample_weight)
-    keys = _lexicographic_keys(ranks if len(kept) == n_samples else ranks[kept])
+    keys = _lexicographic_keys(ranks)
     order = _lexicographic_order(keys)
-    ordered = keys[:, order]
-    new = np.ones(len(order), bool)
-    np.any(ordered[:, 1:] != ordered[:, :-1], axis=0, out=new[1:])
-    group = np.cumsum(new) - 1
-    inverse = np.full(n_samples, -1)
-    inverse[kept[order]] = group
-    weights = np.bincount(inverse[kept], None if sample_weight is None else sample_weight[kept]).astype(np.float64)
-    return WeightedRankings(ranks[kept[order[new]]], weights, inverse)
+    if sample_weight is not None:
+        order = order[sample_weight[order] != 0]
+    new = np.zeros(len(order), bool)
+    new[:1] = True
+    for word in keys:
+        ordered = word[order]
+        new[1:] |= ordered[1:] != ordered[:-1]
+    group = np.cumsum(new)
+    group -= 1
+    inverse = np.full(len(ranks), -1)
+    inverse[order] = group
+    if sample_weight is None:
+        weights = np.diff(np.append(np.flatnonzero(new), len(order))).astype(np.float64)
+    else:
+        weights = np.bincount(group, sample_weight[order])
+    return WeightedRankings(ranks[order[new]], weights, inverse)
 
 
 def _lexicographic_keys(ranks):
     """The rows as columns of uint64 words, (n_words, n_samples), whose lexicographic order is that of the rows."""
-    n_items = ranks.shape[1]
+    n_samples, n_items = ranks.shape
     bits = max(int(n_items).bit_length(), 1)
     per_word = 64 // bits
-    keys = np.zeros((-(-n_items // per_word), len(ranks)), np.uint64)
-    for item in range(n_items):
-        word = keys[item // per_word]
-        np.left_shift(word, np.uint64(bits), out=word)
-        word |= (ranks[:, item].astype(np.int64) + 1).astype(np.uint64)
+    keys = np.zeros((-(-n_items // per_word), n_samples), np.uint64)
+    for rows in row_blocks(n_samples, 8 * n_items, max_rows=1 << 11):
+        items = (ranks[rows].T.astype(np.int64) + 1).astype(np.uint64)
+        for item, places in enumerate(items):
+            word = keys[item // per_word, rows]
+            word <<= np.uint64(bits)
+            word |= places
     return keys
 
 

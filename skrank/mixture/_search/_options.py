@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+FEW_DRAWN = 50  # draws that are fewer than one in so many are made one by one
+
 
 @dataclass(frozen=True)
 class SearchOptions:
@@ -33,6 +35,9 @@ def draw_counts(weights, size, rng):
     """
     whole = np.floor(weights)
     if (whole == weights).all() and weights.sum() < 1e9:
+        if size * FEW_DRAWN < weights.sum():
+            drawn = rng.choice(int(weights.sum()), size, replace=False, shuffle=False)
+            return np.bincount(np.searchsorted(np.cumsum(weights), drawn, side="right"), minlength=len(weights)) * 1.0
         return rng.multivariate_hypergeometric(whole.astype(np.int64), size, method="marginals").astype(float)
     share = size / weights.sum()
     return rng.binomial(whole.astype(np.int64), share) + (weights - whole) * (rng.random(len(weights)) < share)
