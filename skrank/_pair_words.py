@@ -21,6 +21,7 @@ import numpy as np
 from sklearn import get_config
 
 from skrank._rankings import MISSING, row_blocks
+from skrank._threads import blocks, over_chunks
 
 WORD_BITS = 64
 BLOCK_BITS = 1 << 21  # comparisons that are made at once before they are packed
@@ -119,15 +120,19 @@ def _packed(ranks, compare):
     # Enough rows that a comparison outweighs its call, within the working memory, and whole bytes of them.
     least = min(64, int(get_config()["working_memory"] * 2**19) // max(n_pairs, 1))
     size = min(max(BLOCK_BITS // max(n_pairs, 1), least, 8), BLOCK_ROWS) // 8 * 8
-    for rows in _slices(n_rows, size):
-        columns = np.ascontiguousarray(ranks[rows].T)
-        bits = np.empty((n_pairs, columns.shape[1]), bool)
-        start = 0
-        for item in range(n_items - 1):
-            stop = start + n_items - 1 - item
-            compare(columns[item], columns[item + 1 :], bits[start:stop])
-            start = stop
-        words[:, rows] = _words_of_bits(bits, len(words))
+
+    def pack(chunk):
+        for rows in blocks(chunk, size):
+            columns = np.ascontiguousarray(ranks[rows].T)
+            bits = np.empty((n_pairs, columns.shape[1]), bool)
+            start = 0
+            for item in range(n_items - 1):
+                stop = start + n_items - 1 - item
+                compare(columns[item], columns[item + 1 :], bits[start:stop])
+                start = stop
+            words[:, rows] = _words_of_bits(bits, len(words))
+
+    over_chunks(pack, n_rows)
     return words
 
 

@@ -15,6 +15,8 @@ from sklearn.utils import check_array, gen_batches
 from sklearn.utils._chunking import get_chunk_n_rows
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from skrank._threads import over_chunks
+
 MISSING = -1
 LEAST_TOTAL_WEIGHT, LARGEST_TOTAL_WEIGHT = 1e-15, 1e15
 LARGEST_EXACT = 2**53
@@ -288,8 +290,13 @@ def densify(values):
     """Densified form of real numbers with NaN, shape (n_samples, n_items)."""
     n_samples, n_items = values.shape
     ranks = np.empty((n_samples, n_items), rank_dtype(n_items))
-    for rows in row_blocks(n_samples, 40 * n_items, max_rows=1 << 11):
-        ranks[rows] = _densify_block(values[rows])
+
+    def fill(chunk):
+        part = ranks[chunk]
+        for rows in row_blocks(len(part), 40 * n_items, max_rows=1 << 11):
+            part[rows] = _densify_block(values[chunk][rows])
+
+    over_chunks(fill, n_samples)
     return ranks
 
 
@@ -343,8 +350,13 @@ def n_ranked(ranks):
 def n_buckets(ranks):
     """Number of buckets of each ranking, shape (n_samples,)."""
     buckets = np.empty(len(ranks), np.intp)
-    for rows in row_blocks(len(ranks), ranks.shape[1], max_rows=1 << 13):
-        np.max(np.ascontiguousarray(ranks[rows].T), axis=0, out=buckets[rows], initial=MISSING)
+
+    def count(chunk):
+        part = ranks[chunk]
+        for rows in row_blocks(len(part), ranks.shape[1], max_rows=1 << 13):
+            np.max(np.ascontiguousarray(part[rows].T), axis=0, out=buckets[chunk][rows], initial=MISSING)
+
+    over_chunks(count, len(ranks))
     buckets += 1
     return buckets
 
@@ -459,9 +471,15 @@ def aggregate(ranks, sample_weight=None):
         order = order[sample_weight[order] != 0]
     new = np.zeros(len(order), bool)
     new[:1] = True
-    for word in keys:
-        ordered = word[order]
-        new[1:] |= ordered[1:] != ordered[:-1]
+
+    def compare(chunk):
+        # With the row before the chunk.
+        rows = order[max(chunk.start - 1, 0) : chunk.stop]
+        for word in keys:
+            ordered = word[rows]
+            new[chunk.stop - len(rows) + 1 : chunk.stop] |= ordered[1:] != ordered[:-1]
+
+    over_chunks(compare, len(order))
     group = np.cumsum(new)
     group -= 1
     inverse = np.full(len(ranks), -1)
@@ -470,7 +488,14 @@ def aggregate(ranks, sample_weight=None):
         weights = np.diff(np.append(np.flatnonzero(new), len(order))).astype(np.float64)
     else:
         weights = np.bincount(group, sample_weight[order])
-    return WeightedRankings(ranks[order[new]], weights, inverse)
+    first = order[new]
+    distinct = np.empty((len(first), ranks.shape[1]), ranks.dtype)
+
+    def copy(chunk):
+        np.take(ranks, first[chunk], axis=0, out=distinct[chunk], mode="clip")
+
+    over_chunks(copy, len(first))
+    return WeightedRankings(distinct, weights, inverse)
 
 
 def _lexicographic_keys(ranks):
@@ -479,12 +504,16 @@ def _lexicographic_keys(ranks):
     bits = max(int(n_items).bit_length(), 1)
     per_word = 64 // bits
     keys = np.zeros((-(-n_items // per_word), n_samples), np.uint64)
-    for rows in row_blocks(n_samples, 8 * n_items, max_rows=1 << 11):
-        items = (ranks[rows].T.astype(np.int64) + 1).astype(np.uint64)
-        for item, places in enumerate(items):
-            word = keys[item // per_word, rows]
-            word <<= np.uint64(bits)
-            word |= places
+
+    def fill(chunk):
+        for rows in row_blocks(chunk.stop - chunk.start, 8 * n_items, max_rows=1 << 11):
+            items = (ranks[chunk][rows].T.astype(np.int64) + 1).astype(np.uint64)
+            for item, places in enumerate(items):
+                word = keys[item // per_word, chunk][rows]
+                word <<= np.uint64(bits)
+                word |= places
+
+    over_chunks(fill, n_samples)
     return keys
 
 

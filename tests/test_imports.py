@@ -6,6 +6,7 @@ from pathlib import Path
 import skrank
 
 LAYERS = [
+    {"_threads"},
     {"exceptions", "_typing", "_random", "_fitting", "_callbacks", "_dask", "_rankings"},
     {"_pair_words", "_sparse_rankings"},
     {"_mallows", "_triplets"},

@@ -16,6 +16,7 @@ from skrank._fitting import all_or_nothing, warn_caller
 from skrank._random import as_random_state
 from skrank._rankings import check_rankings, check_weights, densify
 from skrank._sparse_rankings import check_sparse_rankings, is_sparse, to_ranks
+from skrank._threads import in_row_threads
 from skrank._typing import ArrayLike, Floats, Integers, RandomState, Unranked, _fit_context
 from skrank.exceptions import InsufficientDataWarning
 from skrank.mixture._bootstrap import MixtureBootstrap, bootstrap
@@ -76,7 +77,7 @@ random_state : int, RandomState instance or None, default=None
     reproducible results.
 n_jobs : int or None, default=None
     Number of parallel jobs for the starts, the halves of the voters, and the draws of `bootstrap` and
-    `goodness_of_fit`.
+    `goodness_of_fit`, and of threads for passes over more than 65 536 rankings. The result does not depend on it.
 unranked : {"last", "missing"} or None, default=None
     Meaning of an absent entry of a sparse X: "last" ties the item after all listed items, "missing" means that nothing
     is known about it. A stored zero is a rank. None rejects a sparse X; for a dense X, this parameter is ignored. With
@@ -205,6 +206,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
+    @in_row_threads
     def fit(
         self,
         X: ArrayLike,
@@ -473,6 +475,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         return Mixture(self.centers_, self.dispersions_, self.weights_, **fields)
 
     # ------------------------------------------------------------ prediction
+    @in_row_threads
     def predict_proba(self, X: ArrayLike, groups: ArrayLike | None = None) -> Floats:
         """Posterior probability of each component.
 
@@ -543,6 +546,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         """
         return self.fit(X, y, sample_weight=sample_weight, groups=groups).predict(X, groups)
 
+    @in_row_threads
     def score_samples(self, X: ArrayLike, groups: ArrayLike | None = None) -> Floats:
         """Log probability of each ranking under the mixture.
 
@@ -593,6 +597,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         check_is_fitted(self)
         return float(self._scored(X, sample_weight, groups)[0])
 
+    @in_row_threads
     def _scored(self, X, sample_weight, groups):
         """Mean log probability of the voters who order anything, and their number."""
         if is_dask(X):

@@ -10,6 +10,7 @@ import numpy as np
 
 from skrank._mallows import dispersion_from_mean_distance, expected_distance_coefficients
 from skrank._rankings import ordering
+from skrank._threads import blocks, over_chunks
 from skrank.mixture._model import (
     PSEUDO_DISTANCE,
     PSEUDO_RANKINGS,
@@ -42,11 +43,12 @@ def expectation(data, mixture, distances=None, with_log_density=False):
     distances = data.distances(mixture.centers) if distances is None else distances
     responsibilities = np.empty((mixture.n_components, data.n_rows), np.float32)
     log_density: Any = np.empty(data.n_rows) if with_log_density else None
-    total = 0.0
-    workspace = np.empty((mixture.n_components, min(BLOCK, data.n_rows)))
-    for start in range(0, data.n_rows, BLOCK):
-        rows = slice(start, min(start + BLOCK, data.n_rows))
-        values = workspace[:, : rows.stop - start]
+
+    def e_step(chunk):
+        workspace = np.empty((mixture.n_components, min(BLOCK, chunk.stop - chunk.start)))
+        return sum(block_of(rows, workspace[:, : rows.stop - rows.start]) for rows in blocks(chunk, BLOCK))
+
+    def block_of(rows, values):
         np.multiply(distances[:, rows], slope[:, None], out=values)
         values += constant[:, None]
         if by_pattern is not None:
@@ -58,13 +60,14 @@ def expectation(data, mixture, distances=None, with_log_density=False):
         density = values.sum(axis=0)
         np.multiply(values, 1 / density, out=responsibilities[:, rows], casting="same_kind")
         if data.unit_weights and not with_log_density:
-            total += top.sum() + _sum_of_logs(density)
-            continue
+            return top.sum() + _sum_of_logs(density)
         np.log(density, out=density)
         density += top
-        total += density @ data.weights[rows]
         if with_log_density:
             log_density[rows] = density
+        return density @ data.weights[rows]
+
+    total = float(sum(over_chunks(e_step, data.n_rows)))
     return responsibilities, total / data.total_weight, log_density
 
 
@@ -78,11 +81,14 @@ def _sum_of_logs(values, factors=16):
 # ---------------------------------------------------------------- maximization
 def weighted_distances(row_weights, distances):
     """Sum of weight times distance, (n_weightings,) float64."""
-    sums = np.zeros(len(row_weights))
-    for start in range(0, row_weights.shape[1], BLOCK):
-        rows = slice(start, start + BLOCK)
-        sums += np.multiply(row_weights[:, rows], distances[:, rows]).sum(axis=1, dtype=float)
-    return sums
+
+    def sums(chunk):
+        return sum(
+            np.multiply(row_weights[:, rows], distances[:, rows]).sum(axis=1, dtype=float)
+            for rows in blocks(chunk, BLOCK)
+        )
+
+    return sum(over_chunks(sums, row_weights.shape[1]), np.zeros(len(row_weights)))
 
 
 def maximization(data, row_weights, centers=None, distances=None, *, thorough=True):

@@ -12,6 +12,7 @@ import numpy as np
 from skrank._mallows import bucket_patterns
 from skrank._pair_words import full_words, pair_words, word_distances
 from skrank._rankings import ordering, pair_indices, pair_signs
+from skrank._threads import blocks, over_chunks
 
 BLOCK = 8192  # rows a block where a row costs a few words: temporaries stay in the cache
 FEW_ROWS = 400
@@ -103,9 +104,6 @@ class PairSigns:
         self.__dict__.update(state)
         self._keep_signs()
 
-    def _blocks(self, size):
-        return (slice(start, min(start + size, self.n_rows)) for start in range(0, self.n_rows, size))
-
     def subset(self, rows, weights=None):
         """The table of some rows, with new weights (default: their own)."""
         part = object.__new__(PairSigns)
@@ -132,7 +130,14 @@ class PairSigns:
         """
         centers = np.atleast_2d(centers)
         out = np.empty((len(centers), self.n_rows), np.min_scalar_type(self.n_pairs))
-        return word_distances(full_words(centers), self._before, self._ordered, out=out)
+        words = full_words(centers)
+
+        def fill(rows):
+            ordered = None if self._ordered is None else self._ordered[:, rows]
+            word_distances(words, self._before[:, rows], ordered, out=out[:, rows])
+
+        over_chunks(fill, self.n_rows)
+        return out
 
     def pair_sums(self, row_weights, absolute=False):
         """Weighted sums of the signs, ``sum_s row_weights[m, s] F[s, p]``.
@@ -158,21 +163,25 @@ class PairSigns:
             return np.repeat(row_weights.sum(axis=1, dtype=float)[:, None], self.n_pairs, axis=1)
         if self._signs is None and self.n_rows <= FEW_ROWS and not absolute:
             return self._pair_sums_by_item(row_weights)
-        sums = np.zeros((n_weightings, self.n_pairs))
         n_pairs = PRODUCT_PAIRS
         if PRODUCT_ENTRIES // max(n_weightings, 1) >= 32:
             n_pairs = min(n_pairs, PRODUCT_ENTRIES // max(n_weightings, 1))
-        workspace = _SignsWorkspace(self.ranks.dtype, n_pairs, PRODUCT_ROWS)
-        for rows in self._blocks(PRODUCT_ROWS):
-            block = row_weights[:, rows]
-            for start in range(0, self.n_pairs, n_pairs):
-                pairs = slice(start, min(start + n_pairs, self.n_pairs))
-                if self._signs is None:
-                    signs = workspace.signs(self.ranks[:, rows], self._first[pairs], self._second[pairs])
-                else:
-                    signs = self._signs[pairs, rows]
-                sums[:, pairs] += block @ (np.abs(signs) if absolute else signs).T
-        return sums
+
+        def products(chunk):
+            sums = np.zeros((n_weightings, self.n_pairs))
+            workspace = _SignsWorkspace(self.ranks.dtype, n_pairs, PRODUCT_ROWS)
+            for rows in blocks(chunk, PRODUCT_ROWS):
+                block = row_weights[:, rows]
+                for start in range(0, self.n_pairs, n_pairs):
+                    pairs = slice(start, min(start + n_pairs, self.n_pairs))
+                    if self._signs is None:
+                        signs = workspace.signs(self.ranks[:, rows], self._first[pairs], self._second[pairs])
+                    else:
+                        signs = self._signs[pairs, rows]
+                    sums[:, pairs] += block @ (np.abs(signs) if absolute else signs).T
+            return sums
+
+        return sum(over_chunks(products, self.n_rows), np.zeros((n_weightings, self.n_pairs)))
 
     def _pair_sums_by_item(self, row_weights):
         """`pair_sums` of a few rows and many items: one product for each item and all later ones."""
@@ -208,9 +217,12 @@ class PairSigns:
         -------
         gains : ndarray of shape (n_exchanges,)
         """
-        gains = np.zeros(len(first))
         is_chain = np.array_equal(first[1:], second[:-1])  # all neighbors of an ordering: each row is read once
-        for rows in self._blocks(BLOCK):
+
+        def gains(chunk):
+            return sum(block_gains(rows) for rows in blocks(chunk, BLOCK))
+
+        def block_gains(rows):
             r, weights = responsibilities[:, rows].astype(float), self.weights[rows]
             # Full agreement with a responsibility of one at phi = 0 would be log 0.
             agree = np.log(np.maximum(1 + _scaled_sum(r, factors - 1), 1e-300)) * weights
@@ -220,10 +232,12 @@ class PairSigns:
                 before, after = block[:-1], block[1:]
             else:
                 before, after = self.ranks[first, rows], self.ranks[second, rows]
-            gains += (before < after).astype(float) @ (agree - reverse) + reverse.sum()
+            found = (before < after).astype(float) @ (agree - reverse) + reverse.sum()
             if self.has_ties:
-                gains -= (before == after).astype(float) @ reverse
-        return gains
+                found -= (before == after).astype(float) @ reverse
+            return found
+
+        return sum(over_chunks(gains, self.n_rows), np.zeros(len(first)))
 
     # ------------------------------------------------------------ signs
     def signs(self):
