@@ -10,6 +10,7 @@ In this file `number` is the number of a landmark, 0, 1, ..., not the index of a
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -161,26 +162,30 @@ class IndependentDesign:
     def mean_degree(self):
         return 2 * self.n_comparisons / self.n_positions
 
+    @property
+    def block_size(self):
+        """Number of pairs in a block: a pass over a block costs n_positions besides."""
+        return max(_PAIRS_AT_A_TIME, self.n_positions)
+
     def pairs(self, number):
         """Blocks (left, right) of the pairs of one landmark."""
-        block_size = max(_PAIRS_AT_A_TIME, self.n_positions)  # a pass over a block costs n_positions besides
-        for block, start in enumerate(range(0, self.n_comparisons, block_size)):
+        for block, start in enumerate(range(0, self.n_comparisons, self.block_size)):
             rng = np.random.default_rng([self.seed, number, block])
-            size = min(block_size, self.n_comparisons - start)
+            size = min(self.block_size, self.n_comparisons - start)
             left = rng.integers(self.n_positions, size=size)
             right = left + rng.integers(1, self.n_positions, size=size)
             yield left, np.where(right < self.n_positions, right, right - self.n_positions)
 
     def ask(self, oracle, items, landmark, number, keeps_responses):
         order = np.delete(np.arange(len(items)), landmark).astype(np.int32)
-        net, degree, triplets = np.zeros(self.n_positions), np.zeros(self.n_positions, np.int64), []
+        wins, degree = np.zeros((2, self.n_positions), np.int32)
         for left, right in self.pairs(number):
             nearer = ask_triplets(oracle, items, np.full(len(left), landmark), order[left], order[right])
-            net += count_pairs(left, right, np.where(nearer, -0.5, 0.5), self.n_positions)
-            degree += np.bincount(left, minlength=self.n_positions) + np.bincount(right, minlength=self.n_positions)
-            near, far = np.where(nearer, left, right), np.where(nearer, right, left)
-            triplets.append(np.column_stack([np.full(len(left), landmark, np.int32), order[near], order[far]]))
-        return PairResponses(np.concatenate(triplets), np.rint(net + degree / 2).astype(np.int64), degree)
+            for side, won in ((left, ~nearer), (right, nearer)):
+                wins += np.bincount(side[won], minlength=self.n_positions).astype(np.int32)
+                degree += np.bincount(side, minlength=self.n_positions).astype(np.int32)
+        pairs = partial(self.pairs, number)
+        return PairResponses(landmark, order, pairs, self.n_comparisons, self.block_size, wins, degree)
 
     def sum_tanh(self, half_scores, number):
         total = np.zeros(self.n_positions)

@@ -1,11 +1,14 @@
-"""The loss of comparisons from landmarks, as a function of all coordinates, in passes over contiguous slices."""
+"""The loss of comparisons from landmarks, as a function of all coordinates, in passes over contiguous slices.
+
+Positions are slices, or arrays where the comparisons are independent pairs.
+"""
 
 from functools import partial
+from itertools import repeat
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from skrank.manifold._oracle import BLOCK_SIZE
 from skrank.manifold._triplet_loss import NO_LAPSE, Evaluation
 
 _LEAST_CURVATURE = np.float32(1e-3)
@@ -68,6 +71,25 @@ class _LogProduct:
         return self.total
 
 
+def _length(positions):
+    return positions.stop - positions.start if isinstance(positions, slice) else len(positions)
+
+
+def _add(total, positions, values):
+    """total[positions] += values, where an array of positions may hold one several times."""
+    if isinstance(positions, slice):
+        total[positions] += values
+    else:
+        np.add.at(total, positions, values)
+
+
+def _subtract(total, positions, values):
+    if isinstance(positions, slice):
+        total[positions] -= values
+    else:
+        np.subtract.at(total, positions, values)
+
+
 def plain_pass(responses, squared_distances, workspace=None, *, needs_value=True):
     """Loss without lapses and its gradient in the squared distances, both by position.
 
@@ -80,18 +102,18 @@ def plain_pass(responses, squared_distances, workspace=None, *, needs_value=True
     halves = workspace.extended("halves", responses, squared_distances, 0.5)
     total = workspace.array("total", len(halves))
     total.fill(0)
-    size = min(BLOCK_SIZE, len(responses.order))
+    size = responses.block_size
     buffer, other = workspace.array("buffer", size), workspace.array("other", size)
     logarithms, value = _LogProduct(workspace.array("product", size)), 0.0
     for left, right in responses.blocks():
-        x = buffer[: left.stop - left.start]
+        x = buffer[: _length(left)]
         np.subtract(halves[left], halves[right], out=x)
         if needs_value:
             absolute = np.abs(x, out=other[: len(x)])
             value += float(absolute.sum())
         np.tanh(x, out=x)
-        total[left] += x
-        total[right] -= x
+        _add(total, left, x)
+        _subtract(total, right, x)
         if needs_value:
             np.abs(x, out=absolute)
             absolute += one
@@ -130,14 +152,14 @@ def information_pass(responses, squared_distances, rate, workspace=None):
     halves = workspace.extended("halves", responses, squared_distances, 0.5)
     total, of_rate = workspace.array("total", len(halves)), 0.0
     total.fill(0)
-    buffer, rate = workspace.array("buffer", min(BLOCK_SIZE, len(responses.order))), np.float32(rate)
+    buffer, rate = workspace.array("buffer", responses.block_size), np.float32(rate)
     for left, right in responses.blocks():
-        x = buffer[: left.stop - left.start]
+        x = buffer[: _length(left)]
         np.subtract(halves[right], halves[left], out=x)
         information, one_of_rate = _informations(x, rate)
         of_rate += one_of_rate
-        total[left] += information
-        total[right] += information
+        _add(total, left, information)
+        _add(total, right, information)
     return responses.folded(total), of_rate
 
 
@@ -165,18 +187,17 @@ def information_of_landmark(points, responses, distances, rate):
     ----------
     points : ndarray of shape (n_components, n_items)
         Coordinates.
-    responses : LandmarkResponses
+    responses : LandmarkResponses or PairResponses
         Which comparisons were made.
     distances : ndarray of shape (n_items,)
         Squared distances from the landmark.
     rate : float
         Lapse rate.
     """
-    total, n = np.zeros((len(points), len(points))), len(responses.order)
-    every = max(1, responses.n_comparisons // _MOST_FOR_LANDMARK)
-    for shift in responses.shifts.tolist():
-        position = np.arange(0, responses.n_left(shift), every)
-        left, right = responses.order[position], responses.order[(position + shift) % n]
+    total = np.zeros((len(points), len(points)))
+    blocks, every = responses.sample(_MOST_FOR_LANDMARK)
+    for left, right in blocks:
+        left, right = responses.order[left], responses.order[right]
         information, _ = _informations(np.float32(0.5) * (distances[right] - distances[left]), np.float32(rate))
         differences = np.array([row[left] - row[right] for row in points])
         total += 4 * every * (differences * information) @ differences.T
@@ -187,12 +208,11 @@ def change_pass(responses, squared_distances, moved, rate):
     """Change of the loss at each position if its item alone had another squared distance, by position."""
     here, there = responses.extended(squared_distances), responses.extended(moved)
     total = np.zeros_like(here)
-    packed = responses.bits if rate else [None] * len(list(responses.blocks()))
-    for (left, right), bits in zip(responses.blocks(), packed, strict=True):
+    for (left, right), bits in zip(responses.blocks(), responses.bits if rate else repeat(None), strict=False):
         sign = _signs(bits, left) if rate else None
         kept = _comparison_loss(here[right] - here[left], sign, rate)
-        total[left] += _comparison_loss(here[right] - there[left], sign, rate) - kept
-        total[right] += _comparison_loss(there[right] - here[left], sign, rate) - kept
+        _add(total, left, _comparison_loss(here[right] - there[left], sign, rate) - kept)
+        _add(total, right, _comparison_loss(there[right] - here[left], sign, rate) - kept)
     change = responses.folded(total).astype(float)
     return change if rate else change - 0.5 * responses.balance * (moved - squared_distances)
 
@@ -220,7 +240,7 @@ class LandmarkLoss:
 
     Parameters
     ----------
-    responses : list of LandmarkResponses
+    responses : list of LandmarkResponses or PairResponses
         One for each landmark; a landmark may occur several times.
     n_items : int
         Number of items.

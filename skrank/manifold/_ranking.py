@@ -1,7 +1,6 @@
 """First step: rank all items by their distance from each landmark."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
@@ -11,7 +10,6 @@ from skrank.manifold._designs import CirculantDesign, Design, IndependentDesign
 from skrank.manifold._landmark_loss import LandmarkLoss
 from skrank.manifold._mean_field_bradley_terry import fit_scores
 from skrank.manifold._responses import PairResponses
-from skrank.manifold._triplet_loss import TripletLoss
 
 
 def draw_design(design, n_items, n_shifts, random_state, exclude=()):
@@ -33,7 +31,7 @@ class Ranking:
         Which comparisons were made.
     scores : ndarray of shape (n_items, n_landmarks), float32, or None
         Squared distances up to a shift of each column; 0 for a landmark itself.
-    loss : LandmarkLoss or TripletLoss
+    loss : LandmarkLoss
         That of all the responses, as a function of the coordinates.
     n_informative : ndarray of shape (n_items,)
         For how many landmarks an item neither won nor lost all of its comparisons.
@@ -44,7 +42,7 @@ class Ranking:
     landmarks: np.ndarray
     design: Design
     scores: np.ndarray | None
-    loss: Any
+    loss: LandmarkLoss
     n_informative: np.ndarray
     converged: bool
 
@@ -124,12 +122,5 @@ def rank_from_landmarks(oracle, items, landmarks, design, settings, task=UNWATCH
             "the responses do not distinguish any items: from each landmark every item was the nearer one as often as "
             "the farther one. Check that the oracle does not always say left, or always right."
         )
-    loss = _loss(landmarks, all_responses, len(items), settings)
+    loss = LandmarkLoss(all_responses, len(items), settings.n_jobs)
     return Ranking(landmarks, design, scores, loss, n_informative, all_converged)
-
-
-def _loss(landmarks, responses, n_items, settings):
-    if isinstance(responses[0], PairResponses):
-        by_anchor = [responses[number].triplets for number in np.argsort(landmarks)]
-        return TripletLoss(np.concatenate(by_anchor), n_items)
-    return LandmarkLoss(responses, n_items, settings.n_jobs)

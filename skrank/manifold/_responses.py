@@ -1,5 +1,6 @@
 """Responses to comparisons from one landmark: of circulant and sorted designs, and of independent pairs."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -83,6 +84,17 @@ class LandmarkResponses:
                 if stop > start:
                     yield slice(start, stop), slice(start + shift, stop + shift)
 
+    @property
+    def block_size(self):
+        """Largest number of comparisons in a block."""
+        return min(BLOCK_SIZE, len(self.order))
+
+    def sample(self, size):
+        """An evenly spaced sample of about so many comparisons: blocks of arrays, and how many each one stands for."""
+        every, n = max(1, self.n_comparisons // size), len(self.order)
+        left = (np.arange(0, self.n_left(shift), every) for shift in self.shifts.tolist())
+        return ((t, (t + shift) % n) for t, shift in zip(left, self.shifts.tolist(), strict=True)), every
+
     def triplets(self):
         """Rows (landmark, near, far) of all comparisons; only where the responses are kept."""
         parts, n = [], len(self.order)
@@ -140,21 +152,58 @@ def ask_landmark(oracle, items, landmark, order, shifts, *, is_cyclic=False, kee
 
 @dataclass(frozen=True)
 class PairResponses:
-    """The responses to independent pairs of items.
+    """The responses to independent pairs of positions; its interface is that of `LandmarkResponses`.
+
+    Neither the pairs are kept, which are drawn again in every pass, nor the responses to them: the likelihood depends
+    on these through each item's number of wins alone.
 
     Attributes
     ----------
-    triplets : ndarray of shape (n_comparisons, 3), int32
-        Rows (landmark, near, far).
-    wins, degree : ndarray of shape (n_items - 1,)
-        How often each item but the landmark was the farther one, and how often it was compared.
+    landmark : int
+        Index of the landmark among the items.
+    order : ndarray of shape (n_positions,), int32
+        Item at each position.
+    pairs : callable
+        Returns an iterator over blocks (left, right) of the pairs, arrays of positions.
+    n_comparisons : int
+        Number of pairs.
+    block_size : int
+        Largest number of pairs in a block.
+    wins, degree : ndarray of shape (n_positions,), int32
+        How often each position was the farther one, and how often it was compared.
     """
 
-    triplets: np.ndarray
+    landmark: int
+    order: np.ndarray
+    pairs: Callable[[], Iterable[tuple[np.ndarray, np.ndarray]]]
+    n_comparisons: int
+    block_size: int
     wins: np.ndarray
     degree: np.ndarray
 
+    is_cyclic = False
+
+    @property
+    def balance(self):
+        """Number of comparisons that each position won, less the number of those that it lost."""
+        return 2 * self.wins - self.degree
+
     @property
     def is_one_sided(self):
-        """Whether each item won, or lost, all its comparisons."""
+        """Whether each position won, or lost, all its comparisons."""
         return (self.wins == 0) | (self.wins == self.degree)
+
+    def extended(self, values):
+        """The values themselves: no position is beyond their end."""
+        return values
+
+    folded = extended
+
+    def blocks(self):
+        """The left and the right positions of each block of comparisons."""
+        return self.pairs()
+
+    def sample(self, size):
+        """As that of `LandmarkResponses`, but the first pairs, which are random anyway."""
+        left, right = next(iter(self.pairs()))
+        return [(left[:size], right[:size])], self.n_comparisons / len(left[:size])

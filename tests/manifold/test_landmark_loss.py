@@ -16,8 +16,7 @@ NO_LAPSE, LAPSE = np.zeros(1), np.array([0.1])
 @pytest.fixture(params=[7, 1 << 15])
 def problem(request, monkeypatch):
     """The responses about three landmarks, the first of a cyclic design, as passes and as triplets."""
-    for module in ("_responses", "_landmark_loss"):
-        monkeypatch.setattr(f"skrank.manifold.{module}.BLOCK_SIZE", request.param)
+    monkeypatch.setattr(_responses, "BLOCK_SIZE", request.param)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((N_ITEMS, 2))
     oracle = EuclideanOracle(noise="logistic", scale=1.0).bind(X)
