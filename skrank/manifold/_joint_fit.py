@@ -22,6 +22,7 @@ _NEGLIGIBLE = 0.99  # and above which the prior needs no further round
 _RESTART = 0.1
 _LEAST_GAIN = 0.5  # nats
 _MOST_RELOCATIONS = 4
+_SCALE_STEP, _SCALE_BOUNDS = 0.2, (np.log(0.3), np.log(10))  # of the logarithm
 _RADII = (0.6, 0.8, 1.25, 1.6)
 _OTHER_PLACES = 8
 _OUTLYING = 0.15  # weight of an item in the prior; the least of a normal cloud of a million is 0.2
@@ -307,11 +308,21 @@ def maximize_likelihood(
 
 def _best_scale(loss, X, lapse):
     """The factor of all coordinates that the responses prefer: far from it items stay behind when the others move."""
+
+    def evaluate(log_scale):
+        scaled = np.exp(log_scale) * X
+        value, gradient, _ = loss.evaluate(scaled, lapse)
+        return value, float(np.vdot(gradient, scaled))
+
+    slope = evaluate(0.0)[1]
+    near = -_SCALE_STEP * np.sign(slope)
+    if slope * (other := evaluate(near)[1]) <= 0:  # the usual case: the start has about that scale
+        return np.exp(near * slope / (slope - other)) if slope != other else 1.0
     scale = minimize_scalar(
-        lambda log_scale: loss.evaluate(np.exp(log_scale) * X, lapse).value,
-        bounds=(np.log(0.3), np.log(10)),
+        lambda log_scale: evaluate(log_scale)[0],
+        bounds=_SCALE_BOUNDS,
         method="bounded",
-        options={"xatol": 0.2},
+        options={"xatol": _SCALE_STEP},
     )
     return np.exp(scale.x)
 

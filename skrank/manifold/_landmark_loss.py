@@ -7,6 +7,7 @@ from functools import partial
 from itertools import repeat
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 
 from skrank.manifold._triplet_loss import NO_LAPSE, Evaluation
@@ -327,6 +328,8 @@ class LandmarkLoss:
 
     def _map(self, function, arguments):
         """The function of each argument, in order, in threads."""
+        if effective_n_jobs(self.n_jobs) == 1:  # of few items, joblib takes as long as the arithmetic
+            return map(function, arguments)
         return Parallel(n_jobs=self.n_jobs, backend="threading", return_as="generator")(
             delayed(function)(argument) for argument in arguments
         )

@@ -23,6 +23,7 @@ from skrank.manifold._settings import SAMPLE_SIZE, draw_near_shifts
 from skrank.manifold._triplet_fit import TripletData, TripletSettings, fit_triplets, spectral_start
 
 _FIRST_TOL = 0.05
+_FIRST_ITERATIONS = 60  # with noise it takes about 30; without, the scale has no limit and iterations hardly end
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,8 @@ class FirstStage:
     n_queries: int
 
 
-def embed_uniform_triplets(oracle, items, n_triplets, settings, random_state, tol, task=UNWATCHED):
-    """Ask uniform queries and embed their responses; returns the fit and the loss."""
+def embed_uniform_triplets(oracle, items, n_triplets, settings, random_state, task=UNWATCHED, *, is_first):
+    """Ask uniform queries and embed their responses, as far as a first stage needs it; returns the fit and the loss."""
     data = TripletData(ask_random_triplets(oracle, items, n_triplets, random_state), len(items))
     loss, lapse = data.loss(0.0, np.inf), None
     with task.stage("fit random triplets", settings.most_iterations) as iterations:
@@ -58,7 +59,8 @@ def embed_uniform_triplets(oracle, items, n_triplets, settings, random_state, to
             start, lapse = found.points, found.lapse
         else:
             start = spectral_start(loss, settings.n_components, random_state)
-        fit = maximize_likelihood([loss], start, settings, lapse=lapse, tol=tol, task=iterations)
+        limits = {"tol": _FIRST_TOL, "max_iter": min(_FIRST_ITERATIONS, settings.most_iterations)} if is_first else {}
+        fit = maximize_likelihood([loss], start, settings, lapse=lapse, task=iterations, **limits)
     return fit, loss
 
 
@@ -66,7 +68,7 @@ def embed_from_landmarks(oracle, items, landmarks, n_landmarks, plan, settings, 
     """A first stage by landmark ordinal embedding, from landmarks that are far from each other in a sample."""
     if landmarks is None:
         sample = items[:SAMPLE_SIZE]  # in random order already
-        fit, _ = embed_uniform_triplets(oracle, sample, plan.n_of_sample, settings, random_state, _FIRST_TOL, task)
+        fit, _ = embed_uniform_triplets(oracle, sample, plan.n_of_sample, settings, random_state, task, is_first=True)
         landmarks = farthest_points(fit.points, n_landmarks, random_state)
     settings = settings.of_pilot()
     design = draw_design("circulant", len(items), plan.n_shifts, random_state)
@@ -141,8 +143,10 @@ def embed_in_stages(oracle, items, landmarks, n_landmarks, plan, settings, rando
     n_queries : int
     """
     if plan.n_uniform:
-        tol = _FIRST_TOL if plan.n_sorted else settings.tol
-        fit, loss = embed_uniform_triplets(oracle, items, plan.n_uniform, settings, random_state, tol, task)
+        is_first = plan.n_sorted > 0
+        fit, loss = embed_uniform_triplets(
+            oracle, items, plan.n_uniform, settings, random_state, task, is_first=is_first
+        )
         first = FirstStage(fit.points, fit.lapse, [loss], len(loss))
     else:
         first = embed_from_landmarks(oracle, items, landmarks, n_landmarks, plan, settings, random_state, task)
