@@ -120,6 +120,10 @@ def read_comparisons(path, arguments):
     for name, column in (("outcome", outcome), ("judge", judge), ("group", others), ("weight", weight)):
         if column is not None:
             columns.append(f"{name} {table.names[column]!r}")
+    known = {*used, judge, others, weight}
+    unused = [repr(name) for column, name in enumerate(table.names) if column not in known]
+    if unused:
+        columns.append(f"not used: {', '.join(unused)}")
     return Comparisons(
         pairs,
         share,

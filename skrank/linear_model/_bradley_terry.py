@@ -193,10 +193,10 @@ class BradleyTerry(ScoresMixin, ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_comparisons, 2)
             Labels of the two items of each comparison: numbers, strings or any hashable objects.
         y : array-like of shape (n_comparisons,), default=None
-            The outcomes. Strings are the label of the winner or "tie"; or "win", "loss" and "tie" for the first item.
-            Numbers are 1 or True if the first item won, 0 or False if it lost, and 0.5 for a tie. Other numbers between
-            0 and 1 are the proportion of the row's `sample_weight` that the first item won; if there are any, 0.5 is
-            also such a proportion. None means that the first item of each row won.
+            The outcomes. Strings are the label of the winner or "tie"; or "win", "loss" and "tie" for the first item;
+            "draw" means the same as "tie". Numbers are 1 or True if the first item won, 0 or False if it lost, and 0.5
+            for a tie. Other numbers between 0 and 1 are the proportion of the row's `sample_weight` that the first item
+            won; if there are any, 0.5 is also such a proportion. None means that the first item of each row won.
         sample_weight : array-like of shape (n_comparisons,), default=None
             How often each comparison was made. None means once. If weights are not counts, pass a different group for
             each row, so that standard errors do not depend on the unit of the weights.

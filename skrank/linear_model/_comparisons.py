@@ -10,7 +10,7 @@ from skrank._rankings import refuse_masked
 from skrank.preprocessing._labels import GAP, UNKNOWN, distinct_labels, encode, label_array, label_table
 
 TIE = "tie"
-WORDS = {"loss": 0.0, TIE: 0.5, "win": 1.0}
+WORDS = {"loss": 0.0, TIE: 0.5, "draw": 0.5, "win": 1.0}
 
 
 class Outcomes(NamedTuple):
@@ -68,7 +68,7 @@ def check_outcomes(y, numbers, items):
     Parameters
     ----------
     y : array-like of shape (n_comparisons,) or None
-        Numbers from 0 to 1; or strings: the winner's label or "tie", or "win", "loss", "tie". None: all wins.
+        Numbers from 0 to 1; or strings: the winner's label or "tie" ("draw"), or "win", "loss", "tie". None: all wins.
     numbers : pair of ndarrays of shape (n_comparisons,)
         Items of each comparison.
     items : ndarray of shape (n_items,)
@@ -118,7 +118,7 @@ def _shares_of_words(y, first, second, items):
         pair = items[first[row]], items[second[row]]
         raise ValueError(
             f"y[{row}] is {y[row]!r}, which is neither an item of its row ({pair[0]!r}, {pair[1]!r}) nor 'tie' (nor "
-            "'win', 'loss' of the first item). Correct or drop such rows."
+            "'draw', nor 'win', 'loss' of the first item). Correct or drop such rows."
         )
     return share
 

@@ -43,11 +43,12 @@ def check_connected(components, n_classes, won_and_lost, items, alpha):
     if n_classes > n_components:
         won, lost = won_and_lost
         extreme = np.flatnonzero((won == 0) != (lost == 0))
-        example = f" ({items[extreme[0]]!r} for instance)" if len(extreme) else ""
+        example = f" ({items[extreme[0]]!r}, for instance)" if len(extreme) else ""
+        who = "1 item won or lost all its" if len(extreme) == 1 else f"{len(extreme)} items won or lost all their"
         warn_caller(
-            f"{len(extreme)} items won or lost all their comparisons{example}, and the items fall into {n_classes} "
-            "groups of which none has both won and lost against the others: between these the regularization alone "
-            "bounds the differences of scores. Add comparisons, or beware of their standard errors.",
+            f"{who} comparisons{example}, and the items fall into {n_classes} groups of which none has both won and "
+            "lost against the others. Between these groups, only the regularization bounds the differences of scores. "
+            "Add comparisons, or beware of their standard errors.",
             InsufficientDataWarning,
         )
 

@@ -229,8 +229,8 @@ class MixtureBootstrap:
             )
             for place, item in enumerate(order[i], 1):
                 low, high = sets[i, item]
-                places = f"{low}" if low == high else f"{low} to {high}"
-                lines.append(f"{place:>6}  {self.item_names[item]}  (places {places})")
+                places = f"place {low}" if low == high else f"places {low} to {high}"
+                lines.append(f"{place:>6}  {self.item_names[item]}  ({places})")
         return "\n".join(lines)
 
     def __repr__(self) -> str:

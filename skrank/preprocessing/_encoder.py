@@ -50,8 +50,9 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    Labels may be of any hashable type, also mixed. None, NaN, NA and the empty string are gaps, unless `items` lists
-    the empty string; gaps may only end a ballot. An unknown label is not a gap: see `handle_unknown`.
+    Labels may be of any hashable type, also mixed. None, NaN, NA and the empty string are empty cells, unless `items`
+    lists the empty string; empty cells may only end a ballot. An unknown label is not an empty cell: see
+    `handle_unknown`.
 
     Examples
     --------
@@ -121,8 +122,8 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a ballot holds an unknown item (`handle_unknown="error"`), an item twice, a gap before an item, or
-            (`unranked=None`) leaves an item out; names the row and the value.
+            If a ballot holds an unknown item (`handle_unknown="error"`), an item twice or an empty cell before an item,
+            or (`unranked=None`) leaves an item out; names the row and the value.
         """
         check_is_fitted(self)
         return self._rank(self._validate_ballots(X, reset=False))
@@ -215,7 +216,7 @@ class OrderingEncoder(TransformerMixin, BaseEstimator):
         table = self._validate_ballots(X, reset=True)
         self.items_ = distinct_labels(table) if isinstance(self.items, str) else check_items(self.items)
         if len(self.items_) == 0:
-            raise ValueError("X holds no item at all: every cell is a gap.")
+            raise ValueError("X holds no item at all: every cell is empty.")
         return self._rank(table)
 
     def _rank(self, table):

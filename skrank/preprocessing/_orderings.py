@@ -54,8 +54,8 @@ def ranks_from_orderings(orderings: Any, *, items: Items = None, unranked: Unran
     Raises
     ------
     ValueError
-        If a row holds an unknown item, an item twice, a gap before an item, or (`unranked=None`) leaves an item out;
-        names the row and the value.
+        If a row holds an unknown item, an item twice or an empty cell before an item, or (`unranked=None`) leaves an
+        item out; names the row and the value.
 
     See Also
     --------
@@ -282,8 +282,8 @@ def _refuse_inner_gaps(codes, table, name):
         choice = int(inner[row].argmax())
         after = _plain(table[row, choice + 1])
         raise ValueError(
-            f"Row {row} of {name} has a gap at choice {choice} (counted from 0), before {after!r}: "
-            f"{_shown(table[row])}. A ballot must be filled from the first choice on; gaps may only end it."
+            f"Row {row} of {name} is empty at choice {choice} (counted from 0), before {after!r}: "
+            f"{_shown(table[row])}. A ballot must be filled from the first choice on; empty cells may only end it."
         )
 
 

@@ -160,3 +160,9 @@ def test_two_ways_of_grouping(run):
     alone = json.loads(run("\n".join([lines[0] + ",prompt", *rows]), "--json", "--no-judge")[1])
     assert alone["errors"] == "robust"
     assert alone["judges"] is None
+
+
+def test_columns_that_are_not_used_are_named(run):
+    code, out, _ = run("winner,loser,hour,place\na,b,1,x\nb,c,2,x\na,c,3,x\nc,a,4,x\n")
+    assert code == 0
+    assert "Columns: items 'winner', 'loser'; not used: 'hour', 'place'." in out

@@ -210,9 +210,7 @@ def test_unconnected_items_are_named_and_finite():
 
 
 def test_one_sided_items_are_named_and_finite():
-    with pytest.warns(
-        InsufficientDataWarning, match="1 items won or lost all their comparisons \\('a' for instance\\)"
-    ):
+    with pytest.warns(InsufficientDataWarning, match="1 item won or lost all its comparisons \\('a', for instance\\)"):
         model = BradleyTerry().fit([["a", "b"], ["b", "c"], ["c", "b"]], sample_weight=[1e6, 1, 1])
     assert np.isfinite(model.scores_).all()
     assert np.isfinite(model.standard_errors()).all()
@@ -490,3 +488,11 @@ def test_metadata_routing():
         search = GridSearchCV(model, {"alpha": [0.1, 1.0]}, cv=GroupKFold(3).set_split_request(groups="judge"))
         search.fit(PAIRS, OUTCOMES, judge=judges, sample_weight=np.ones(15))
     assert search.best_estimator_.errors_ == "clustered"
+
+
+def test_a_draw_is_a_tie():
+    pairs = [["a", "b"], ["b", "c"], ["a", "c"], ["c", "a"]]
+    ties, draws = (BradleyTerry().fit(pairs, ["a", word, "c", word]) for word in ("tie", "draw"))
+    np.testing.assert_array_equal(draws.scores_, ties.scores_)
+    with pytest.raises(ValueError, match=r"y\[1\] is 'draw', which is also the label of an item"):
+        BradleyTerry().fit([["draw", "b"], ["b", "c"]], ["b", "draw"])

@@ -166,7 +166,7 @@ def test_probabilities_of_ties_that_did_not_occur():
 def test_connections():
     with pytest.warns(InsufficientDataWarning, match="2 unconnected sets: 0 and 2"):
         PlackettLuce().fit([[0, 1, NAN, NAN], [1, 0, NAN, NAN], [NAN, NAN, 0, 1], [NAN, NAN, 1, 0]])
-    with pytest.warns(InsufficientDataWarning, match="1 items won or lost all their comparisons"):
+    with pytest.warns(InsufficientDataWarning, match="1 item won or lost all its comparisons"):
         PlackettLuce().fit([[0, 1, 2], [0, 2, 1]])
     tied = [[0, 0, 1, 2], [1, 0, 1, 2], [2, 1, 0, 0], [2, 2, 1, 0]]
     PlackettLuce(alpha=0).fit(tied)  # each item is before each other, directly or through others

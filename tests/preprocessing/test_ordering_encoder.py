@@ -153,7 +153,7 @@ def test_unknown_items_are_left_out_on_request():
     np.testing.assert_array_equal(last.fit_transform(ballots), [[1, 2, 0], [0, 0, 0], [0, 1, 1]])
     with pytest.raises(ValueError, match="unknown item 'salmon'"):
         clone(encoder).set_params(handle_unknown="error").fit(ballots)
-    with pytest.raises(ValueError, match="has a gap at choice 0"):  # gaps are no unknown items
+    with pytest.raises(ValueError, match="is empty at choice 0"):  # empty cells are not unknown items
         encoder.transform([[None, "egg", None]])
     with pytest.raises(ValueError, match="handle_unknown"):
         clone(encoder).set_params(handle_unknown="drop").fit(ballots)

@@ -66,7 +66,7 @@ def test_items_give_the_order_of_columns():
         ([[0, 1, 2], [1, 2, 1]], {}, r"Row 1 of orderings lists 1 twice: \[1, 2, 1\]"),
         ([[0, 1, 2, 1]], {}, r"Row 0 of orderings lists 1 twice"),
         ([["a", "b"], ["a", "c"]], {"items": ["a", "b"]}, r"Row 1 of orderings holds the unknown item 'c' at choice 1"),
-        ([["a", None, "b"]], {"items": ["a", "b"]}, r"Row 0 of orderings has a gap at choice 1 .*before 'b'"),
+        ([["a", None, "b"]], {"items": ["a", "b"]}, r"Row 0 of orderings is empty at choice 1 .*before 'b'"),
         ([[1, 2, 3], [3, 2, 1]], {}, r"Row 0 of orderings holds 3, and 0 never occurs.*items=range\(1, 4\)"),
         ([[0, 2, 3], [3, 2, 0]], {}, r"Row 0 of orderings holds 3, but the 3 ids that occur are not 0, ..., 2"),
         ([[0, 1], [1, 2]], {"items": range(2)}, r"Row 1 .* unknown item 2 .*items=range\(1, 3\)"),

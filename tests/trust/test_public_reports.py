@@ -122,7 +122,7 @@ def test_bradley_terry2_6_no_finite_optimum():
     games = [["a", "b"], ["a", "c"], ["b", "c"], ["c", "b"]]
     with pytest.raises(ValueError, match="no finite, unique maximum"):
         BradleyTerry(alpha=0).fit(games)
-    with pytest.warns(InsufficientDataWarning, match=r"1 items won or lost all their comparisons \('a'"):
+    with pytest.warns(InsufficientDataWarning, match=r"1 item won or lost all its comparisons \('a'"):
         model = BradleyTerry(alpha=1e-3).fit(games)
     assert model.scores_[0] > 3 + model.scores_[1]
     assert np.isfinite(model.scores_).all()

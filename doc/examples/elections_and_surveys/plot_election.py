@@ -8,7 +8,9 @@ only one candidate.
 """
 
 # %%
-# The ballots are included in skrank: 205 distinct ballots, each with the number of voters who cast it.
+# The ballots are included in skrank: 205 distinct ballots, each with the number of voters who cast it. To read ballots
+# from your own file, replace ``load_apa()`` with ``load_preflib("votes.soi", unranked="missing")`` or with
+# ``load_table("votes.csv", unranked="missing")``, which reads tables of ranks or of ordered choices.
 import matplotlib.pyplot as plt
 
 from skrank.datasets import load_apa
