@@ -1,6 +1,7 @@
 """Landmark ordinal embedding: speed of a pass, size against time, error and memory, new items, and robustness.
 
-    python benchmarks/landmark_embedding.py [pass] [size] [ste] [new] [robust] [--million] [--ten-million] [--seeds N]
+    python benchmarks/landmark_embedding.py [pass] [size] [ste] [new] [robust] [anisotropic] [--million] [--ten-million]
+        [--seeds N] [--first-seed N] [--sizes N [N ...]]
 
 Without names, all parts run. Clouds are Gaussian, N(0, I / 2d), and answers logistic at scale 1, unless a part says
 otherwise; c is the number of questions as a multiple of n ln n.
@@ -14,6 +15,7 @@ import warnings
 
 import numpy as np
 from helpers import seconds_of
+from scipy.optimize import minimize_scalar
 
 from skrank.manifold import EuclideanOracle, LandmarkOrdinalEmbedding, StochasticTripletEmbedding
 from skrank.manifold._designs import BLOCK_SIZE, draw_shifts, sum_tanh
@@ -185,13 +187,72 @@ def benchmark_robust(seeds, n=2000):
                 )
 
 
+AXES = {
+    "1 : .6": (1, 0.6),
+    "1 : .4": (1, 0.4),
+    "1 : .3": (1, 0.3),
+    "3 : 1": (3, 1),
+    "10 : 1": (10, 1),
+    "1 : 1 : .3": (1, 1, 0.3),
+}
+
+
+class Recorded:
+    """An oracle of points, given the rows' numbers, that keeps what it was asked and answered."""
+
+    def __init__(self, points, seed):
+        self.points, self.oracle = points, EuclideanOracle(noise="logistic", random_state=seed)
+        self.triplets = []
+
+    def __call__(self, *rows):
+        i, j, k = (one[:, 0].astype(np.int64) for one in rows)
+        nearer = self.oracle(self.points[i], self.points[j], self.points[k])
+        self.triplets.append(np.column_stack([i, np.where(nearer, j, k), np.where(nearer, k, j)]).astype(np.int32))
+        return nearer
+
+
+def negative_log_likelihood(points, triplets):
+    """Of logistic responses, at the best scale of the points, in nats for each coordinate."""
+    i, near, far = triplets.T
+    margin = ((points[i] - points[far]) ** 2).sum(axis=1) - ((points[i] - points[near]) ** 2).sum(axis=1)
+    scale = minimize_scalar(lambda s: np.logaddexp(0, -np.exp(s) * margin).sum(), bounds=(-7, 7), method="bounded").x
+    return np.logaddexp(0, -np.exp(scale) * margin).sum() / points.size
+
+
+def benchmark_anisotropic(seeds, first_seed, sizes):
+    """Stretched, flat and clustered clouds against STE that starts from the embedding, on the same responses."""
+    print("     n  cloud          error    STE  ratio   likelihood short of STE's (nats a coordinate)")
+    for n in sizes:
+        for name in (*AXES, "four clusters"):
+            for seed in range(first_seed, first_seed + seeds):
+                rng = np.random.default_rng([seed, n])
+                points = rng.standard_normal((n, len(AXES.get(name, (1, 1))))) * AXES.get(name, (0.2, 0.2))
+                if name == "four clusters":
+                    points += rng.choice([-1.0, 1.0], size=points.shape)
+                oracle = Recorded(points, seed)
+                d = points.shape[1]
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    model = LandmarkOrdinalEmbedding(d, oracle=oracle, random_state=seed).fit(np.arange(n)[:, None])
+                    triplets = np.concatenate(oracle.triplets)
+                    ste = StochasticTripletEmbedding(d, n_items=n, init=model.embedding_, tol=1e-3, random_state=0).fit(
+                        triplets
+                    )
+                errors = [procrustes_error(points, one.embedding_) for one in (model, ste)]
+                ours, best = (negative_log_likelihood(one.embedding_, triplets) for one in (model, ste))
+                ratio, short = errors[0] / errors[1], ours - best
+                print(f"{n:>6}  {name:13} {errors[0]:.4f}  {errors[1]:.4f}  {ratio:.2f}   {short:.1e}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parts = ["pass", "size", "ste", "new", "robust"]
+    parts = ["pass", "size", "ste", "new", "robust", "anisotropic"]
     parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(parts)}")
     parser.add_argument("--million", action="store_true", help="add 10^6 items to the sizes")
     parser.add_argument("--ten-million", action="store_true", help="add 10^7 items to the sizes")
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--first-seed", type=int, default=0, help="of the anisotropic clouds")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[300, 2000], help="of the anisotropic clouds")
     arguments = parser.parse_args()
     if unknown := set(arguments.parts) - set(parts):
         parser.error(f"unknown part {unknown.pop()!r}")
@@ -206,6 +267,8 @@ def main():
         benchmark_new(arguments.seeds)
     if "robust" in chosen:
         benchmark_robust(arguments.seeds)
+    if "anisotropic" in chosen:
+        benchmark_anisotropic(min(arguments.seeds, 5), arguments.first_seed, arguments.sizes)
 
 
 if __name__ == "__main__":
