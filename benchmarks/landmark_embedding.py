@@ -113,7 +113,7 @@ def benchmark_size(million, ten_million):
     print("whole fit, default settings (pilot, ranking, joint maximum likelihood)")
     print("         n    c   seconds   Procrustes (mean, worst)   peak GB")
     sizes = [(10**3, 200, 5), (10**4, 200, 3), (10**5, 50, 3), (10**5, 200, 2)]
-    sizes += [(10**6, 20, 1)] * million + [(10**7, 5, 1)] * ten_million
+    sizes += [(10**6, 20, 1)] * million + [(10**7, 20, 1)] * ten_million
     for n, c, seeds in sizes:
         command = [sys.executable, "-c", ONE_SIZE, str(n), str(c), str(seeds)]
         result = subprocess.run(command, capture_output=True, text=True, check=True, cwd=sys.path[0])

@@ -67,10 +67,11 @@ class LandmarkOrdinalEmbedding(CallbackSupportMixin, ClassNamePrefixFeaturesOutM
     alpha : float in [1e-6, 1e6], default=0.1
         Ridge penalty on the scores of a ranking, which keeps the scores of items that always win or lose finite.
     design : {"auto", "circulant", "iid"}, default="auto"
-        Which queries are asked. "auto" uses the two stages; with fewer than 100 responses per item, all queries are
-        uniform, and with `refine=None` or "ste", it is "circulant". "circulant" compares all items from each landmark
-        in cyclic shifts of a random order. "iid" compares independent uniform pairs for each landmark, as in [1]_,
-        which is equally accurate and much slower.
+        Which queries are asked. "auto" uses the two stages; with fewer than 100 queries per item, or if no embedding
+        explains the responses about the first landmarks, the remaining queries are uniform, and with `refine=None` or
+        "ste", it is "circulant". "circulant" compares all items from each landmark in cyclic shifts of a random order.
+        "iid" compares independent uniform pairs for each landmark, as in [1]_, which is equally accurate and much
+        slower.
     refine : {"mle", "ste"} or None, default="mle"
         "mle" maximizes the likelihood of all responses in the coordinates. "ste" (LOE-STE of [1]_) uses a proportion
         `warm_start_share` of the queries for landmarks and the rest for uniform triplets, which it fits by stochastic

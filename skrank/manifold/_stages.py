@@ -4,6 +4,9 @@ Pairs of items at nearly equal distances from a far landmark inform most about c
 stage tells: for each landmark the items are sorted by their estimated distance, and positions a few shifts apart are
 compared, along contiguous slices. Uniform triplets are the better first stage, because they settle the shape of any
 cloud; for millions of items a ranking from landmarks is the faster one.
+
+Where distances are not those of points in so few dimensions, near pairs from a few landmarks distort the embedding. A
+quarter of the landmarks is asked about first; if no embedding explains their responses, the others are uniform.
 """
 
 from dataclasses import dataclass, replace
@@ -24,6 +27,11 @@ from skrank.manifold._triplet_fit import TripletData, TripletSettings, fit_tripl
 
 _FIRST_TOL = 0.05
 _FIRST_ITERATIONS = 60  # with noise it takes about 30; without, the scale has no limit and iterations hardly end
+_PROBE_SHARE = 0.25  # of the landmarks
+_PROBE_TOL = 0.1
+_LARGEST_PROBE = (
+    2.0  # chi-squared; in simulations up to 0.9 if the model holds, and up to 1.6 if responses are reversed
+)
 
 
 @dataclass(frozen=True)
@@ -79,9 +87,8 @@ def embed_from_landmarks(oracle, items, landmarks, n_landmarks, plan, settings, 
     return FirstStage(fit.points, fit.lapse, [ranking.loss], plan.n_of_sample + ranking.n_queries)
 
 
-def ask_sorted(oracle, items, points, landmarks, n_queries, settings, random_state, task=UNWATCHED):
-    """Compare items at nearly equal distances from each landmark: one task a landmark."""
-    per_landmark = n_queries // len(landmarks)
+def ask_sorted(oracle, items, points, landmarks, per_landmark, settings, random_state, task=UNWATCHED):
+    """Compare items at nearly equal distances from each landmark: one task a landmark. Returns the loss."""
     shifts = [draw_near_shifts(len(items) - 1, per_landmark, random_state) for _ in landmarks]
     parallel = Parallel(n_jobs=settings.n_jobs, prefer="threads", return_as="generator")
     results = parallel(
@@ -154,7 +161,47 @@ def embed_in_stages(oracle, items, landmarks, n_landmarks, plan, settings, rando
         landmarks = farthest_points(first.points, n_landmarks, random_state)
     if not plan.n_sorted:
         return Refinement(fit, loss, len(loss) / len(items)), landmarks, len(loss)
-    near = ask_sorted(oracle, items, first.points, landmarks, plan.n_sorted, settings, random_state, task)
+    first, probe = _probe(oracle, items, first, landmarks, plan, settings, random_state, task)
+    if probe and probe.chi_squared(first.points, first.lapse) > _LARGEST_PROBE:
+        n_more = plan.n_sorted - len(probe)
+        more = TripletData(ask_random_triplets(oracle, items, n_more, random_state), len(items)).loss(0.0, np.inf)
+        judge, losses = probe, [*first.losses, more]
+    else:
+        asked = probe.responses if probe else []
+        others, per_landmark = landmarks[len(asked) :], plan.n_sorted // len(landmarks)
+        more = ask_sorted(oracle, items, first.points, others, per_landmark, settings, random_state, task)
+        judge = LandmarkLoss([*asked, *more.responses], len(items), settings.n_jobs)
+        losses = [*first.losses, judge]
     with task.stage("maximize likelihood", settings.most_iterations) as iterations:
-        fit = maximize_likelihood([*first.losses, near], first.points, settings, lapse=first.lapse, task=iterations)
-    return Refinement(fit, near, len(landmarks)), landmarks, first.n_queries + len(near)
+        fit = maximize_likelihood(losses, first.points, settings, lapse=first.lapse, task=iterations)
+    return Refinement(fit, judge, len(judge.responses)), landmarks, first.n_queries + len(more)
+
+
+def _probe(oracle, items, first, landmarks, plan, settings, random_state, task):
+    """Ask about the first landmarks, where the first stage was uniform, and fit their responses, too.
+
+    Returns
+    -------
+    first : FirstStage
+        With the better coordinates, and the number of queries, but without the loss of the probe.
+    probe : LandmarkLoss or None
+    """
+    if not plan.n_uniform:
+        return first, None
+    probing = landmarks[: max(settings.n_components + 1, int(_PROBE_SHARE * len(landmarks)))]
+    per_landmark = plan.n_sorted // len(landmarks)
+    probe = ask_sorted(oracle, items, first.points, probing, per_landmark, settings, random_state, task)
+    max_iter = min(_FIRST_ITERATIONS, settings.most_iterations)
+    with task.stage("probe: maximize likelihood", max_iter) as iterations:
+        fit = maximize_likelihood(
+            [*first.losses, probe],
+            first.points,
+            settings,
+            lapse=first.lapse,
+            has_prior=settings.keeps_responses,  # lapses leave a loss without a prior no scale
+            max_iter=max_iter,
+            tol=_PROBE_TOL,
+            task=iterations,
+        )
+    n_queries = first.n_queries + len(probe)
+    return replace(first, points=fit.points, lapse=fit.lapse, n_queries=n_queries), probe

@@ -18,8 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skrank.exceptions import InsufficientDataWarning
-from skrank.manifold import CountingOracle, EuclideanOracle, LandmarkOrdinalEmbedding
-from skrank.metrics import procrustes_error
+from skrank.manifold import CountingOracle, EuclideanOracle, LandmarkOrdinalEmbedding, _stages
+from skrank.metrics import procrustes_error, triplet_accuracy
 
 
 def cloud(n=400, d=2, seed=0):
@@ -333,6 +333,41 @@ class Recorder:
         self.ended.append(context.task_name)
 
 
+def accuracy_in_the_plane(X):
+    """Share of random triplets that an embedding in the plane has in the right order, and the estimator."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of residual_, which no embedding in the plane makes small
+        model = embedding_of(X, n_components=2)
+    i, j, k = np.random.default_rng(9).permuted(np.tile(np.arange(len(X)), (20000, 1)), axis=1)[:, :3].T
+    nearer = EuclideanOracle()(X[i], X[j], X[k])
+    triplets = np.column_stack([i, np.where(nearer, j, k), np.where(nearer, k, j)])
+    return triplet_accuracy(model.embedding_, triplets), model
+
+
+def test_near_pairs_are_not_asked_where_no_embedding_explains_them(monkeypatch):
+    X = cloud(600, 10)
+    accuracy, model = accuracy_in_the_plane(X)
+    monkeypatch.setattr(_stages, "_LARGEST_PROBE", np.inf)
+    of_near_pairs, other = accuracy_in_the_plane(X)
+    assert accuracy > of_near_pairs + 0.01
+    assert model.n_queries_ == pytest.approx(other.n_queries_, rel=0.1)  # whole shifts do not use up a budget
+    assert model.residual_ > 1.15
+
+
+@pytest.mark.parametrize("axes", [(1, 1), (1, 0.4), (3, 1), (1, 1, 1, 1, 1)])
+def test_near_pairs_are_asked_where_the_model_holds(axes, monkeypatch):
+    asked = []
+    ask_sorted = _stages.ask_sorted
+
+    def recording(*arguments):
+        asked.append(len(arguments[3]))
+        return ask_sorted(*arguments)
+
+    monkeypatch.setattr(_stages, "ask_sorted", recording)
+    embedding_of(cloud(600, len(axes)) * axes)
+    assert sum(asked) == 20
+
+
 @pytest.mark.callbacks
 def test_callbacks_see_every_landmark_and_iteration():
     recorder = Recorder()
@@ -350,7 +385,7 @@ def test_callbacks_see_both_stages():
     model = LandmarkOrdinalEmbedding(random_state=0).set_callbacks(recorder).fit(cloud(200))
     assert sorted(recorder.begun) == sorted(recorder.ended)
     assert recorder.begun.count("fit random triplets") > 2
-    assert recorder.begun.count("compare near pairs") == 1 + 20
+    assert recorder.begun.count("compare near pairs") == 2 + 20
     assert recorder.begun.count("maximize likelihood") == 1 + model.n_iter_
 
 
