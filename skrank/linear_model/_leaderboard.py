@@ -65,8 +65,9 @@ class Leaderboard:
     ann   1218   1078 to 1358  1 to 2           24
     bob   1000    873 to 1127  1 to 3           18
     cid    782     642 to 922  2 to 3           24
-    Errors are those of the model, which takes all comparisons to be independent. If
-    one judge, or one prompt, made many of them, they are too small: pass groups.
+    Errors are those of the model, which assumes independent comparisons. If many
+    are by the same judge or about the same prompt, the errors are too small: pass
+    groups.
     """
 
     items: Array
