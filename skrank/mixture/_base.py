@@ -431,7 +431,7 @@ class BaseMallowsMixture(CallbackSupportMixin, DensityMixin, BaseEstimator, meta
         if pvalue is None or pvalue <= LEVEL:
             return []
         message = (
-            "The components are not groups of voters: one half of a voter's rankings says nothing about the other half "
+            "The components are not groups of voters: one half of a voter's rankings does not predict the other half "
             f"(p = {pvalue:.2f} against rankings dealt to voters at random). Use one component; for comparisons, whose "
             "errors depend on how near two items are, use personal or Bradley-Terry scores."
         )

@@ -151,8 +151,8 @@ def _looks_like_orderings(table, columns):
     cells = [cell for cell in table.cells[row, columns] if cell][:2]
     return table.error(
         row,
-        f"{', '.join(map(repr, cells))} are not ranks: pass --orderings if rows list items, best first. A column "
-        f"that is no item is named by --ignore, say --ignore {quoted(table, columns[:1])}.",
+        f"{', '.join(map(repr, cells))} are not ranks: pass --orderings if rows list items, best first. If a "
+        f"column is not an item, pass it with --ignore, such as --ignore {quoted(table, columns[:1])}.",
     )
 
 
@@ -274,7 +274,9 @@ def _numeric_items(table, free, numbers, kind):
         row = int(numbers.is_text[:, column].argmax())
         cell, name = table.cells[row, column], table.names[column]
         if kind is None and len(texts) == 1 and len(set(table.cells[:, column])) < len(table.lines):
-            raise table.error(row, f"{cell!r} in column {name!r} is no rank: pass --orderings if rows name a choice.")
+            raise table.error(
+                row, f"{cell!r} in column {name!r} is not a rank: pass --orderings if rows name a choice."
+            )
         raise table.error(row, f"{cell!r} in column {name!r} is not a number; no column holds any.")
     if all(is_number(table.names[column]) for column in free if table.names[column]) and len(free) > 1:
         raise table.error(
@@ -350,8 +352,8 @@ def _refuse_text(table, columns, numbers):
         column = columns[place]
         raise table.error(
             int(row),
-            f"{table.cells[row, column]!r} in column {table.names[column]!r} is not a number. If it means that nothing "
-            f"was said, pass --missing-code {shlex.quote(table.cells[row, column])}; if the column is no item, "
+            f"{table.cells[row, column]!r} in column {table.names[column]!r} is not a number. If it means no "
+            f"response, pass --missing-code {shlex.quote(table.cells[row, column])}; if the column is not an item, "
             f"--ignore {quoted(table, [column])}.",
         )
 
@@ -360,8 +362,8 @@ def _odd_cell(table, row, column, n_items):
     cell = table.cells[row, column]
     return table.error(
         row,
-        f"{cell!r} in column {table.names[column]!r} is not a place from 1 to {n_items}. If it means that nothing was "
-        f"said, pass --missing-code {shlex.quote(cell)}; if the column is no item, --ignore {quoted(table, [column])}; "
+        f"{cell!r} in column {table.names[column]!r} is not a place from 1 to {n_items}. If it means no response, "
+        f"pass --missing-code {shlex.quote(cell)}; if the column is not an item, --ignore {quoted(table, [column])}; "
         f"if these are other numbers than places, --items {quoted(table, [column])} and the other items, and --ranks.",
     )
 

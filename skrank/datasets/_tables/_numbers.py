@@ -63,7 +63,7 @@ class MissingCodes:
         self.values = {float(code) for code in self.texts if is_number(code)}
 
     def contains(self, text):
-        """Whether a cell says nothing."""
+        """Whether a cell contains no response."""
         if is_missing(text) or text.lower() in self.texts:
             return True
         return bool(self.values) and is_number(text) and float(text) in self.values
