@@ -16,6 +16,8 @@ pytestmark = pytest.mark.skipif(
 )
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="90" height="60"><rect width="{}" height="50" fill="teal"/></svg>'
 N_QUERIES = 10
+# Seconds after which what a page has stored has reached the browser, which hands it to the next page.
+STORED = 2
 
 
 @pytest.fixture
@@ -71,10 +73,12 @@ def test_a_sheet_by_keys_with_a_pause_and_back(sheet, open_browser, tmp_path, ca
         assert count(browser) == "Question 5 of 10"
         browser.press("Backspace")
         answer(browser, keys[3])
+        time.sleep(STORED)
         browser.reload()
         assert "of which you have answered 4" in browser.evaluate("document.getElementById('amount').textContent")
         browser.press("Enter")
         answer(browser, keys[4])
+        time.sleep(STORED)
         browser.leave()
         browser.open(sheet)  # another day
         browser.press("Enter")
